@@ -23,6 +23,7 @@
 
 #define SEER_DAG_MAX_VALUES 4
 #define SEER_DAG_MAX_STAGES 64
+#define SEER_DAG_MAX_OUTPUT_STAGES 8
 #define SEER_DAG_MAX_BUFFERS 128
 #define SEER_DAG_MAX_AXES 16  // of one stage
 
@@ -147,6 +148,9 @@ void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch);  // pitch
 // evaluate.
 void seer_dag_finish(seer_dag *dag);
 seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);  // shares nothing that changes
+// Alike in every id, number and name, so that each can stand for the other. (Equal keys allow more:
+// other names, another order of buffers.)
+bool seer_dag_is_like(const seer_dag *a, const seer_dag *b);
 // Made fit, and unlike those of all stages and buffers; in the DAG's arena.
 const char *seer_dag_fresh_name(const seer_dag *dag, const char *wanted);
 const char *seer_dag_value_name(const seer_dag *dag, const seer_dag_stage *stage, uint32_t value);

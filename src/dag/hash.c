@@ -1,4 +1,4 @@
-// hash.c - the three keys of a DAG: structure, shape, content.
+// hash.c - the three keys of a DAG: structure, shape, content; and whether two are alike.
 // The stages are walked from the outputs, producers first, and what is met gets its number in that
 // order; so names, the order of inputs and of independent stages do not matter. The walk appends
 // tokens to the structure; every integer becomes a slot there (with a class where it decides which
@@ -158,4 +158,55 @@ seer_dag_key seer_dag_hash(const seer_dag *dag) {
   seer_arena_destroy(scratch);
   h.content = seer_hash_u64(h.structure, seer_hash_u64(h.shape, h.content));
   return (seer_dag_key){h.structure, h.shape, h.content};
+}
+
+// ---- alike in everything: both were built by the same calls, or one differs. Expressions are
+// numbered in the order in which they were made, so ids can be compared.
+
+static bool is_same_text(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same_node(const seer_expr_node *a, const seer_expr_node *b) {
+  return a->op == b->op && a->dtype == b->dtype && a->n_index == b->n_index && a->ref == b->ref &&
+      a->index0 == b->index0 && memcmp(a->arg, b->arg, sizeof a->arg) == 0 &&
+      memcmp(&a->value, &b->value, sizeof a->value) == 0;
+}
+
+static bool is_same_pool(const seer_expr_pool *a, const seer_expr_pool *b) {
+  if (a->n != b->n || a->n_index != b->n_index) return false;
+  for (size_t k = 1; k < a->n; k++)
+    if (!is_same_node(&a->node[k], &b->node[k])) return false;
+  return a->n_index == 0 || memcmp(a->index, b->index, a->n_index * sizeof *a->index) == 0;
+}
+
+static bool is_same_buf(const seer_dag_buf *a, const seer_dag_buf *b) {
+  return a->dtype == b->dtype && a->kind == b->kind && a->is_output == b->is_output &&
+      a->rank == b->rank && a->pitch == b->pitch &&
+      memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0 && is_same_text(a->name, b->name) &&
+      (a->kind != SEER_BUF_STAGE || (a->stage == b->stage && a->value == b->value));
+}
+
+static bool is_same_stage(const seer_dag_stage *a, const seer_dag_stage *b) {
+  if (a->role != b->role || a->n_space != b->n_space || a->n_reduce != b->n_reduce ||
+      a->var0 != b->var0 || a->combiner != b->combiner || a->n_values != b->n_values ||
+      a->is_const != b->is_const || memcmp(&a->tolerance, &b->tolerance, sizeof a->tolerance) != 0)
+    return false;
+  for (uint32_t k = 0; k < (uint32_t)a->n_space + a->n_reduce; k++) {
+    const seer_dag_axis *x = &a->axis[k], *y = &b->axis[k];
+    if (x->extent != y->extent || x->role != y->role || !is_same_text(x->name, y->name))
+      return false;
+  }
+  for (uint32_t v = 0; v < a->n_values; v++)
+    if (a->body[v].i != b->body[v].i || a->out[v] != b->out[v]) return false;
+  return is_same_text(a->name, b->name);
+}
+
+bool seer_dag_is_like(const seer_dag *a, const seer_dag *b) {
+  bool is_like = a->n_buf == b->n_buf && a->n_stage == b->n_stage && a->n_var == b->n_var &&
+      is_same_text(a->name, b->name) && is_same_pool(&a->expr, &b->expr);
+  for (uint32_t k = 0; is_like && k < a->n_buf; k++) is_like = is_same_buf(&a->buf[k], &b->buf[k]);
+  for (uint32_t k = 0; is_like && k < a->n_stage; k++)
+    is_like = is_same_stage(&a->stage[k], &b->stage[k]);
+  return is_like;
 }

@@ -216,8 +216,9 @@ static seer_status check_buffers(const seer_dag *dag) {
     if (buf->is_output && buf->stage != last) n_output_stages++;
     if (buf->is_output) last = buf->stage;
   }
-  if (n_output_stages >= 1 && n_output_stages <= 8) return SEER_OK;
-  return SEER_FAIL(INVALID, "dag %s: %u output stages, must be 1 to 8", dag->name, n_output_stages);
+  if (n_output_stages >= 1 && n_output_stages <= SEER_DAG_MAX_OUTPUT_STAGES) return SEER_OK;
+  return SEER_FAIL(INVALID, "dag %s: %u output stages, must be 1 to %d", dag->name, n_output_stages,
+      SEER_DAG_MAX_OUTPUT_STAGES);
 }
 
 static seer_status check_all(checker *c) {

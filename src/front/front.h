@@ -74,7 +74,7 @@ typedef enum {
 typedef struct {
   uint32_t id;  // index into seer_network.task
   const char *name;  // readable: "conv 3x3 s1 56x56x64->64 +add+relu"
-  seer_dag *dag;
+  const seer_dag *dag;
   seer_dag_key key;
   uint32_t weight;  // how many subgraphs of the network share it, over all sets of shapes
   double flops;  // of one instance
@@ -89,7 +89,9 @@ typedef struct {
   seer_step_kind kind;
   const char *name;
   uint32_t task;  // KERNEL, COPY
-  seer_dag *dag;  // KERNEL, COPY: with this instance's literals
+  // KERNEL, COPY: with this instance's literals; steps that are alike in everything have one, so
+  // nobody changes it
+  const seer_dag *dag;
   uint64_t content;  // hash of dag
   // binding: graph value of each DAG input / output buffer, by buffer id (0 for stage buffers that
   // are not outputs)

@@ -13,7 +13,7 @@
 
 #include "front/pass/pass.h"
 
-enum { NO_GROUP = UINT32_MAX, MAX_OPERANDS = 64 };
+enum { NO_GROUP = UINT32_MAX };
 
 typedef struct {
   const seer_graph *graph;
@@ -122,7 +122,8 @@ static void grow(fuser *f, uint32_t g) {
   uint32_t after = set[n - 1];
   while (n < SEER_GROUP_MAX_NODES) {
     uint32_t c = next_candidate(f, set, n, after, shape);
-    if (c == UINT32_MAX || n_operands(f, set, n) + f->graph->node[c].n_in > MAX_OPERANDS) break;
+    if (c == UINT32_MAX || n_operands(f, set, n) + f->graph->node[c].n_in > SEER_OP_KERNEL_IN)
+      break;
     set[n++] = c;
     after = c;
     seer_val open;
@@ -166,7 +167,7 @@ static void take_prologues(fuser *f) {
     if (f->group[g].n == SEER_GROUP_MAX_NODES || f->depth[k] != f->depth[f->group[g].anchor])
       continue;
     if (kind_of(f, f->group[g].anchor) == SEER_FUSE_OPAQUE) continue;  // stands alone
-    if (n_operands(f, f->group[g].node, f->group[g].n) + node->n_in > MAX_OPERANDS) continue;
+    if (n_operands(f, f->group[g].node, f->group[g].n) + node->n_in > SEER_OP_KERNEL_IN) continue;
     // What it reads must not depend on the group itself: it does not, as the group's only output
     // comes last.
     add_prologue(f, g, k);
@@ -283,9 +284,9 @@ seer_status seer_fuse_groups(
     f.group_of[k] = NO_GROUP;
     if (node->is_dead || !node->op)
       return SEER_FAIL(INTERNAL, "%s is dead or not resolved", node->name);
-    if (node->n_in > MAX_OPERANDS && !seer_op_is_for_runtime(node->op)) {
+    if (node->n_in > SEER_OP_KERNEL_IN && !seer_op_is_for_runtime(node->op)) {
       return SEER_FAIL(UNSUPPORTED, "node '%s' (%s): %u inputs, at most %d are supported",
-          node->name, node->op_type, node->n_in, MAX_OPERANDS);
+          node->name, node->op_type, node->n_in, SEER_OP_KERNEL_IN);
     }
   }
   f.depth = seer_fuse_depths(graph, arena);

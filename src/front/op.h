@@ -48,6 +48,11 @@ struct seer_expand;
 #define SEER_OPSET_OLDEST 1
 #define SEER_OPSET_NEWEST 28
 
+// What a node reads and makes, at most, that becomes a kernel: a task has room for so much. Entries
+// of operators that may have any number take those with more apart (expand, is_composite).
+#define SEER_OP_KERNEL_IN 64
+#define SEER_OP_KERNEL_OUT SEER_DAG_MAX_OUTPUT_STAGES
+
 typedef struct seer_op_desc {
   const char *name;  // ONNX name
   const char *domain;  // "" = ai.onnx

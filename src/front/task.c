@@ -1,7 +1,8 @@
 // task.c - groups of nodes -> DAGs, tasks and steps.
 // Each group is emitted, node by node, into one DAG; values that only the group knows become its
-// stages. DAGs with equal (structure, shape) keys are one task, tuned once; each step keeps its own
-// DAG, because literals may differ, and the values that its buffers stand for.
+// stages. DAGs with equal (structure, shape) keys are one task, tuned once; each step has its own
+// DAG, because literals may differ, and the values that its buffers stand for. Steps whose DAGs are
+// the same in everything have one: an unrolled recurrence has thousands of them, at 50 KB each.
 #include <ctype.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ typedef struct {
   seer_graph *graph;
   seer_arena *arena, *scratch;
   seer_network *network;
-  seer_map *task_of_key;  // in `scratch`; grows between two groups only
+  seer_map *task_of_key, *step_of_dag;  // in `scratch`; grow between two groups only
   size_t cap_task;
 } builder;
 
@@ -83,10 +84,17 @@ static const char *dag_name(const seer_node *node, seer_arena *arena) {
 
 // ---- emission
 
+static uint64_t task_number(const seer_dag_key *key) {
+  return seer_hash_u64(key->structure, seer_hash_u64(key->shape, 0));
+}
+static uint64_t dag_number(const seer_dag_key *key) {
+  return seer_hash_u64(key->content, task_number(key));
+}
+
 // The graph values that the DAG's inputs and outputs stand for. Only the group's operands can be.
 static void bind_values(
     const builder *b, const seer_group *group, const seer_emit *emit, seer_step *step) {
-  const seer_dag *dag = emit->dag;
+  const seer_dag *dag = step->dag;
   step->value_of_buf = SEER_NEW_ARRAY(b->arena, seer_val, dag->n_buf);
   for (uint32_t k = 0; k < group->n; k++) {
     const seer_node *node = &b->graph->node[group->node[k]];
@@ -100,8 +108,18 @@ static void bind_values(
   }
 }
 
-static seer_status emit_group(builder *b, const seer_group *group, seer_step *step) {
+// The DAG of an earlier step that is like this one. NULL: this is the first.
+static const seer_dag *find_like(const builder *b, const seer_dag *dag, const seer_dag_key *key) {
+  uint64_t step;
+  if (!seer_map_get(b->step_of_dag, dag_number(key), &step)) return NULL;
+  const seer_dag *earlier = b->network->step[step].dag;
+  return seer_dag_is_like(dag, earlier) ? earlier : NULL;
+}
+
+static seer_status emit_group(
+    builder *b, const seer_group *group, seer_step *step, seer_dag_key *out_key) {
   const seer_graph *graph = b->graph;
+  seer_arena_mark before = seer_arena_save(b->arena);
   seer_dag *dag = seer_dag_create(b->arena, dag_name(&graph->node[group->anchor], b->arena));
   seer_emit emit;
   // The table of buffers is as long as the graph has values: not one for each group.
@@ -126,8 +144,14 @@ static seer_status emit_group(builder *b, const seer_group *group, seer_step *st
   }
   seer_dag_finish(dag);
   SEER_TRY(seer_dag_verify(dag));
+  *out_key = seer_dag_hash(dag);
+  step->content = out_key->content;
+  step->dag = find_like(b, dag, out_key);
+  if (step->dag)
+    seer_arena_rewind(b->arena, before);
+  else
+    step->dag = dag;
   bind_values(b, group, &emit, step);
-  step->dag = dag;
   seer_arena_rewind(b->scratch, mark);
   return SEER_OK;
 }
@@ -137,11 +161,10 @@ static void add_ops(const builder *b, const seer_group *group, seer_task *task) 
     task->ops = seer_task_join_ops(task->ops, b->graph->node[group->node[k]].op_type, b->arena);
 }
 
-static void find_task(builder *b, const seer_group *group, seer_step *step) {
+static void find_task(
+    builder *b, const seer_group *group, const seer_dag_key *key, seer_step *step) {
   seer_network *network = b->network;
-  seer_dag_key key = seer_dag_hash(step->dag);
-  step->content = key.content;
-  uint64_t both = seer_hash_u64(key.structure, seer_hash_u64(key.shape, 0)), id;
+  uint64_t both = task_number(key), id;
   if (!seer_map_get(b->task_of_key, both, &id)) {
     network->task = SEER_GROW(b->arena, seer_task, network->task, network->n_task, &b->cap_task);
     id = network->n_task++;
@@ -149,7 +172,7 @@ static void find_task(builder *b, const seer_group *group, seer_step *step) {
     network->task[id] = (seer_task){.id = (uint32_t)id,
         .name = task_name(b->graph, group, b->arena),
         .dag = step->dag,
-        .key = key,
+        .key = *key,
         .flops = seer_dag_flops(step->dag),
         .anchor_class = seer_dag_anchor_class(step->dag, b->arena),
         .ops = "",
@@ -194,9 +217,13 @@ static seer_status build_steps(builder *b, const seer_group *groups, size_t n_gr
     if (!seer_step_has_task(step)) {
       step->node = (seer_node_id){group->anchor};
     } else {
-      SEER_TRYF(emit_group(b, group, step), "building the task of node '%s' (%s)", anchor->name,
-          anchor->op_type);
-      find_task(b, group, step);
+      seer_dag_key key;
+      SEER_TRYF(emit_group(b, group, step, &key), "building the task of node '%s' (%s)",
+          anchor->name, anchor->op_type);
+      find_task(b, group, &key, step);
+      uint64_t number = dag_number(&key), first;
+      if (!seer_map_get(b->step_of_dag, number, &first))
+        seer_map_set(b->step_of_dag, number, b->network->n_step);
     }
     b->network->n_step++;
   }
@@ -213,6 +240,7 @@ seer_status seer_network_build(
   seer_status status = seer_fuse(context, graph, b.scratch, &groups, &n_group);
   if (!status) {
     b.task_of_key = seer_map_create(b.scratch);
+    b.step_of_dag = seer_map_create(b.scratch);
     b.network = SEER_NEW(arena, seer_network);
     b.network->graph = graph;
     b.network->notice = "";

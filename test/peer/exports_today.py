@@ -370,7 +370,7 @@ def encodec():
 # ---- recurrences
 
 class Recurrence(nn.Module):
-    """A thousand steps, forwards and backwards, the last states too."""
+    """A thousand steps or so, forwards and backwards, the last states too."""
 
     def __init__(self, kind):
         super().__init__()
@@ -381,8 +381,8 @@ class Recurrence(nn.Module):
         return (y, *state) if isinstance(state, tuple) else (y, state)
 
 
-def recurrence(kind):
-    return lambda: (Recurrence(kind), (noise(2, 1000, 12),))
+def recurrence(kind, steps=1000):
+    return lambda: (Recurrence(kind), (noise(2, steps, 12),))
 
 
 # ---- text
@@ -603,7 +603,9 @@ NETWORKS = {
     # recurrences of a thousand steps
     "lstm_1000": Export(recurrence("LSTM"), 18),
     "gru_1000": Export(recurrence("GRU"), 22),
-    "rnn_1000": Export(recurrence("RNN"), 20),
+    "rnn_1000": Export(recurrence("RNN"), 20, False),
+    # Today's exporter writes an RNN's steps one by one, and takes five minutes for a thousand.
+    "rnn_unrolled": Export(recurrence("RNN", 150), 20),
     # text
     "gpt2": Export(decoder("GPT2LMHeadModel", "GPT2Config", n_embd=48, n_layer=2, n_head=4, n_positions=64), 18, names=("tokens", "mask")),
     "llama": Export(decoder("LlamaForCausalLM", "LlamaConfig", **LLAMA), 23, names=("tokens", "mask")),

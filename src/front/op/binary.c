@@ -90,6 +90,36 @@ static bool is_of_one(SEER_UNUSED const seer_graph *graph, const seer_node *node
   return node->n_in == 1;
 }
 
+// More operands than a kernel reads: the first of them, then that and the next, in the same order.
+static bool is_of_many(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
+  return node->n_in > SEER_OP_KERNEL_IN;
+}
+
+static seer_val add_chain(seer_expand *e, const char *op_type) {
+  seer_val in[SEER_OP_KERNEL_IN];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < e->node.n_in; k++) {
+    in[n++] = e->node.in[k];
+    if (n < SEER_OP_KERNEL_IN && k + 1 < e->node.n_in) continue;
+    in[0] = seer_expand_add(e, op_type, in, n, NULL, 0);
+    n = 1;
+  }
+  return in[0];
+}
+
+static seer_status expand_chain(seer_expand *e) {
+  seer_expand_output(e, 0, add_chain(e, e->node.op_type));
+  return SEER_OK;
+}
+#define OF_ANY_NUMBER(expand_fn) \
+  .is_copy = is_of_one, .is_composite = is_of_many, .expand = expand_fn, .expands_sized = true
+
+// Sums are rounded once.
+static seer_status expand_sum(seer_expand *e) {
+  SEER_TRY(seer_expand_widen(e, SEER_EXPAND_ALL));
+  return expand_chain(e);
+}
+
 // The least of the constants among the operands of Min; if there are none, the first operand.
 static seer_val least_operand(const seer_graph *graph, const seer_node *node) {
   seer_val least = node->in[0];
@@ -112,10 +142,11 @@ DIRECT(add, "Add", 7, SEER_EXPR_ADD, 2, 2, infer_same_type, NUMPY, .treats_alike
 DIRECT(sub, "Sub", 7, SEER_EXPR_SUB, 2, 2, infer_same_type, NUMPY, .treats_alike = true)
 DIRECT(mul, "Mul", 7, SEER_EXPR_MUL, 2, 2, infer_same_type, NUMPY, .treats_alike = true)
 DIRECT(min, "Min", 6, SEER_EXPR_MIN, 1, SEER_OP_ANY, infer_same_type, NUMPY, .treats_alike = true,
-    .is_copy = is_of_one, .bounded_by = least_operand)
+    .bounded_by = least_operand, OF_ANY_NUMBER(expand_chain))
 DIRECT(max, "Max", 6, SEER_EXPR_MAX, 1, SEER_OP_ANY, infer_same_type, NUMPY, .treats_alike = true,
-    .is_copy = is_of_one)
-DIRECT(sum, "Sum", 6, SEER_EXPR_ADD, 1, SEER_OP_ANY, infer_same_type, NUMPY, .is_copy = is_of_one)
+    OF_ANY_NUMBER(expand_chain))
+DIRECT(
+    sum, "Sum", 6, SEER_EXPR_ADD, 1, SEER_OP_ANY, infer_same_type, NUMPY, OF_ANY_NUMBER(expand_sum))
 DIRECT(equal, "Equal", 7, SEER_EXPR_EQ, 2, 2, infer_compare, NUMPY)
 DIRECT(less, "Less", 7, SEER_EXPR_LT, 2, 2, infer_compare, NUMPY)
 DIRECT(greater, "Greater", 7, SEER_EXPR_GT, 2, 2, infer_compare, NUMPY)
@@ -219,7 +250,15 @@ static seer_status emit_mean(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_DIV, sum, n));
   return SEER_OK;
 }
-ENTRY(mean, "Mean", 6, 1, SEER_OP_ANY, "", infer_mean, NUMPY, .is_copy = is_of_one)
+
+static seer_status expand_mean(seer_expand *e) {
+  SEER_TRY(seer_op_want_float(seer_expand_in(e, 0), 0));
+  SEER_TRY(seer_expand_widen(e, SEER_EXPAND_ALL));
+  seer_val n = seer_expand_scalar(e, seer_expand_in(e, 0)->dtype, e->node.n_in);
+  seer_expand_output(e, 0, seer_expand_2(e, "Div", add_chain(e, "Sum"), n));
+  return SEER_OK;
+}
+ENTRY(mean, "Mean", 6, 1, SEER_OP_ANY, "", infer_mean, NUMPY, OF_ANY_NUMBER(expand_mean))
 
 // ---- Pow: the exponents that networks use are cheaper as products and roots
 

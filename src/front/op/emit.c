@@ -16,6 +16,9 @@
 #include "front/op/util.h"
 
 #define MAX_TEMPS 4  // helper stages of one operator: Softmax has 3
+_Static_assert(SEER_OP_KERNEL_IN + 2 + MAX_TEMPS <= SEER_DAG_MAX_BUFFERS &&
+        2 * SEER_OP_KERNEL_OUT + MAX_TEMPS <= SEER_DAG_MAX_STAGES,
+    "a task has room for what one node reads, or makes");
 
 void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, seer_arena *arena) {
   *emit =

@@ -201,6 +201,17 @@ static bool joins_sized(const seer_graph *graph, const seer_node *node) {
   return false;
 }
 
+static bool is_joined_by_parts(const seer_graph *graph, const seer_node *node) {
+  return node->n_in > SEER_OP_KERNEL_IN || joins_sized(graph, node);
+}
+
+static seer_status expand_concat(seer_expand *e) {
+  if (joins_sized(e->graph, &e->node)) return seer_expand_sized_concat(e);
+  int64_t axis = seer_node_attr_i(&e->node, "axis", 1);
+  seer_expand_output(e, 0, seer_expand_concat(e, e->node.in, e->node.n_in, axis));
+  return SEER_OK;
+}
+
 static seer_status carry_concat(seer_expand *e) {
   return seer_sized_but(
       e, seer_node_attr_i(&e->node, "axis", 1), false, "another input has another size there");
@@ -222,7 +233,7 @@ static bool start_in_concat(
 }
 SEER_OP_INJECTIVE(concat, "Concat", 4, 1, SEER_OP_ANY, 1, "axis", fold_concat, "",
     .joins_parts = true, .part_start = start_in_concat, .carry_sizes = carry_concat,
-    .is_composite = joins_sized, .expand = seer_expand_sized_concat, .expands_sized = true,
+    .is_composite = is_joined_by_parts, .expand = expand_concat, .expands_sized = true,
     .is_copy = is_of_one)
 
 // ---- Split
@@ -308,8 +319,29 @@ static seer_status fold_split(
   return SEER_OK;
 }
 
+static const char cannot_be_split[] = "it cannot be split";
+
 static seer_status carry_split(seer_expand *e) {
-  return seer_sized_but(e, seer_node_attr_i(&e->node, "axis", 0), true, "it cannot be split");
+  return seer_sized_but(e, seer_node_attr_i(&e->node, "axis", 0), true, cannot_be_split);
+}
+
+static bool has_many_parts(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
+  return node->n_out > SEER_OP_KERNEL_OUT;
+}
+
+// A Slice for each part.
+static seer_status expand_split(seer_expand *e) {
+  uint32_t axis = 0;
+  int64_t *sizes = NULL, start = 0;
+  SEER_TRY(read_split(e->graph, &e->node, e->scratch, &axis, &sizes));
+  if (seer_expand_in(e, 0)->size[axis].i)
+    return seer_sized_refuse(e, (seer_sized_place){0, axis}, cannot_be_split);
+  for (uint32_t k = 0; k < e->node.n_out; start += sizes[k++]) {
+    if (e->node.out[k].i == 0) continue;
+    seer_val part = seer_expand_slice(e, e->node.in[0], axis, start, start + sizes[k]);
+    seer_expand_output(e, k, part);
+  }
+  return SEER_OK;
 }
 
 static bool start_of_split(
@@ -327,7 +359,8 @@ static bool start_of_split(
 }
 SEER_OP_INJECTIVE(split, "Split", 2, 1, 2, SEER_OP_ANY, "axis split num_outputs", fold_split,
     "sizes as attribute or constant input, equal parts", .gives_parts = true,
-    .part_start = start_of_split, .carry_sizes = carry_split)
+    .part_start = start_of_split, .carry_sizes = carry_split, .is_composite = has_many_parts,
+    .expand = expand_split, .expands_sized = true)
 
 // ---- Slice: attributes before opset 10, inputs since
 

@@ -130,9 +130,39 @@ static void order_of_inputs_and_stages_does_not_matter(void **state) {
       false, false, false);
 }
 
+// Everything counts: what keys leave out, too.
+static void alike_in_everything(void **state) {
+  (void)state;
+  const char *text[] = {CLIP("x", "i", "8", "0.0", "6.0"), CLIP("y", "i", "8", "0.0", "6.0"),
+      CLIP("x", "k", "8", "0.0", "6.0"), CLIP("x", "i", "9", "0.0", "6.0"),
+      CLIP("x", "i", "8", "0.0", "5.0"), CLIP("x", "i", "8", "-0.0", "6.0"),
+      "dag u { input $x f32[8] stage s role epilogue [i<8] = min(max($x[i], 0.0), 6.0) output $s }",
+      "dag t { input $x f32[8] stage s role prologue [i<8] = min(max($x[i], 0.0), 6.0) output $s }",
+      "dag t { input $x f32[8] stage z role epilogue [i<8] = min(max($x[i], 0.0), 6.0) output $z }",
+      "dag t { weight $x f32[8] stage s role epilogue [i<8] = min(max($x[i], 0.0), 6.0) output $s "
+      "}",
+      "dag t { input $x f32[9] stage s role epilogue [i<8] = min(max($x[i], 0.0), 6.0) output $s }",
+      "dag t { input $x f32[8] stage s role epilogue [i<8] = max(min($x[i], 0.0), 6.0) output $s }",
+      "dag t { input $x f32[8] stage s role epilogue [i<8] = min(max($x[7 - i], 0.0), 6.0) output "
+      "$s }"};
+  enum { N = sizeof text / sizeof *text };
+  seer_dag *dag[2][N];
+  for (int k = 0; k < 2 * N; k++) {
+    const char *one = text[k % N];
+    must(seer_dag_parse("test", one, strlen(one), arena, &dag[k / N][k % N]));
+    seer_dag_finish(dag[k / N][k % N]);
+  }
+  for (int a = 0; a < N; a++) {
+    for (int b = 0; b < N; b++) {
+      if (seer_dag_is_like(dag[0][a], dag[1][b]) != (a == b)) fail_msg("%s\n%s", text[a], text[b]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(names_do_not_matter, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(alike_in_everything, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(literals_matter_for_content_only, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(extents_are_shape, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(convolutions, arena_open, arena_close),

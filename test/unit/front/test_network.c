@@ -244,6 +244,34 @@ static void too_deep(void **state) {
   refuses("'mul' is in 33 loops and branches, must be in at most 32");
 }
 
+// Steps that are alike have one DAG, which binds values of their own; other literals, other sizes
+// and other operands make another.
+static void steps_that_are_alike_have_one_dag(void **state) {
+  (void)state;
+#define CLIP(out, x, low, high) \
+  "%" out " f32 = Clip \"" out "\" v6 (%" x ") {min = float " low ", max = float " high "}\n"
+  must(build(MUL("a", "x", "x") MUL("b", "a", "x") MUL("c1", "b", "b")
+          CLIP("u", "c1", "0.25", "2.0") MUL("f", "u", "x") CLIP("v", "f", "0.25", "2.0")
+              MUL("e", "v", "v") CLIP("w", "e", "0.25", "1.5") "output %w\noutput %b\n"));
+  const seer_step *a = &STEP("a"), *b = &STEP("b"), *c = &STEP("c1"), *d = &STEP("f"),
+                  *e = &STEP("e");
+  assert_int_equal(network->n_step, 5);
+  assert_ptr_equal(a->dag, network->task[a->task].dag);
+  assert_ptr_equal(c->dag, network->task[c->task].dag);
+  assert_ptr_not_equal(a->dag, b->dag);  // one operand, two
+  assert_int_equal(c->task, e->task);
+  assert_ptr_not_equal(c->dag, e->dag);  // other literals
+  assert_ptr_not_equal(c->dag, d->dag);
+  must(build(MUL("a", "x", "x") MUL("b", "a", "x") MUL("c1", "b", "x")
+          MUL("f", "c1", "c1") "output %f\n"));
+  b = &STEP("b"), c = &STEP("c1"), d = &STEP("f"), a = &STEP("a");
+  assert_ptr_equal(b->dag, c->dag);
+  assert_ptr_equal(a->dag, d->dag);
+  assert_true((b->value_of_buf[0].i == c->value_of_buf[0].i) !=
+      (b->value_of_buf[1].i == c->value_of_buf[1].i));  // %x, and what each has for itself
+  assert_int_equal(b->content, c->content);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(takes_what_is_built, setup, teardown),
@@ -253,6 +281,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(wrong_kinds_and_orders, setup, teardown),
       cmocka_unit_test_setup_teardown(graphs_that_cannot_be_ordered, setup, teardown),
       cmocka_unit_test_setup_teardown(too_deep, setup, teardown),
+      cmocka_unit_test_setup_teardown(steps_that_are_alike_have_one_dag, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
