@@ -386,6 +386,11 @@ static seer_status carry_sizes(seer_graph *graph, uint32_t k, seer_arena *scratc
   return settle_empty_sized(graph, k, scratch);
 }
 
+// Products may take weights as the bytes that they are (pass/integers.c); no shape is made of them.
+static bool dequantises_weights(const seer_graph *graph, const seer_node *node) {
+  return node->op == &seer_op_dequantize_linear && seer_graph_value(graph, node->in[0])->rank >= 2;
+}
+
 static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scratch) {
   SEER_TRY(check_operands(graph, &graph->node[k]));
   const seer_op_desc *op = graph->node[k].op;
@@ -396,7 +401,7 @@ static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scra
   if (is_sized) return carry_sizes(graph, k, scratch);
   SEER_TRY(infer_node(graph, k, scratch));
   settle_empty_node(graph, k);
-  if (graph->node[k].is_dead) return SEER_OK;
+  if (graph->node[k].is_dead || dequantises_weights(graph, &graph->node[k])) return SEER_OK;
   bool did;
   return seer_pass_fold_node(graph, (seer_node_id){k}, MAX_SHAPE_ELEMS, max_shape_ops, &did);
 }
@@ -421,6 +426,13 @@ static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scrat
   const seer_node *node = &graph->node[k];
   return seer_status_context(status, "resolving node '%s' (%s) with inputs %s", node->name,
       node->op_type, operands_text(graph, node, scratch));
+}
+
+seer_status seer_pass_expand_node(seer_graph *graph, seer_node_id node) {
+  seer_arena *scratch = seer_arena_create("expand");
+  seer_status status = resolve_node(graph, node.i, scratch);
+  seer_arena_destroy(scratch);
+  return status;
 }
 
 // A text of a graph behind the pass "narrow" is resolved again: its constants are as wide as their

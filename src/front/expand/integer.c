@@ -28,7 +28,7 @@ static seer_status constant_within(
   return SEER_OK;
 }
 
-static seer_status constant_of(seer_graph *graph, seer_val v, const seer_tensor **out_tensor) {
+seer_status seer_integer_constant(seer_graph *graph, seer_val v, const seer_tensor **out_tensor) {
   return constant_within(graph, v, MAX_CHAIN, out_tensor);
 }
 
@@ -102,12 +102,12 @@ static seer_status read_weights(seer_graph *graph, const seer_integer_product *p
     seer_arena *scratch, facts *f, bool *out_fits) {
   const seer_tensor *zero = NULL;
   const seer_value *x = seer_graph_value(graph, p->x);
-  SEER_TRY(constant_of(graph, p->w, &f->w));
+  SEER_TRY(seer_integer_constant(graph, p->w, &f->w));
   if (!f->w || !is_byte(f->w->dtype) || !has_shape(p, x, f->w)) return SEER_OK;
   f->shape = shape_of(p, f->w);
   f->n_column = f->shape.n_block * f->shape.n_n;
   if (p->w_zero.i) {
-    SEER_TRY(constant_of(graph, p->w_zero, &zero));
+    SEER_TRY(seer_integer_constant(graph, p->w_zero, &zero));
     int64_t n = zero ? seer_tensor_elems(zero) : 0;
     bool is_per_column = n == f->n_column && zero->rank == 1 && f->shape.n_block == 1;
     if (!zero || (n != 1 && !is_per_column)) return SEER_OK;
@@ -130,7 +130,7 @@ static seer_status read_zero(
   const seer_value *value = seer_graph_value(graph, p->x_zero);
   if (value->dtype != graph->value[p->x.i].dtype || seer_value_elems(value) != 1) *out_fits = false;
   if (!*out_fits) return SEER_OK;
-  SEER_TRY(constant_of(graph, p->x_zero, &zero));
+  SEER_TRY(seer_integer_constant(graph, p->x_zero, &zero));
   f->is_zero_data = !zero;
   if (f->is_zero_data) *out_fits = !p->is_conv;
   if (zero) f->zero += seer_dtype_load_i64(zero->dtype, zero->data, 0);
@@ -140,7 +140,7 @@ static seer_status read_zero(
 static seer_status read_bias(
     seer_graph *graph, const seer_integer_product *p, seer_arena *scratch, facts *f) {
   const seer_tensor *bias = NULL;
-  SEER_TRY(constant_of(graph, p->bias, &bias));
+  SEER_TRY(seer_integer_constant(graph, p->bias, &bias));
   if (!bias || bias->rank != 1 || bias->dim[0] != f->n_column) return SEER_OK;
   f->bias = SEER_NEW_ARRAY(scratch, int64_t, f->n_column);
   for (int64_t i = 0; i < f->n_column; i++)
@@ -178,6 +178,15 @@ static seer_status read_facts(seer_graph *graph, const seer_integer_product *p, 
   if (*out_fits) SEER_TRY(read_bias(graph, p, scratch, f));
   *out_fits = *out_fits && is_in_range(p, f);
   return SEER_OK;
+}
+
+seer_status seer_integer_fits(
+    seer_graph *graph, const seer_integer_product *product, bool *out_fits) {
+  facts f;
+  seer_arena *scratch = seer_arena_create("integer");
+  seer_status status = read_facts(graph, product, scratch, &f, out_fits);
+  seer_arena_destroy(scratch);
+  return status;
 }
 
 // ---- writing it

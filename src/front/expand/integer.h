@@ -26,11 +26,19 @@ typedef struct {
   uint32_t n_attr;
 } seer_integer_product;
 
-// The product in `dtype` (i32 or f32, to which a sum is rounded), where it can be written in that
-// form: operands and zero points are as above, weights less their zero points fit i8, no sum passes
-// i32, no dimension's size is data. What makes a constant operand is folded. Else *out_did is
+// Whether the product can be written in that form: operands and zero points are as above, weights
+// less their zero points fit i8, no sum passes i32, no dimension's size is data. What makes a
+// constant operand is folded.
+SEER_MUST_USE seer_status seer_integer_fits(
+    seer_graph *graph, const seer_integer_product *product, bool *out_fits);
+// The product in `dtype` (i32 or f32, to which a sum is rounded), where it fits; else *out_did is
 // false, and nothing is added.
 SEER_MUST_USE seer_status seer_integer_expand(seer_expand *e, const seer_integer_product *product,
     seer_dtype dtype, seer_val *out_value, bool *out_did);
+// The content of `v`, if it is constant or can be folded; else NULL.
+SEER_MUST_USE seer_status seer_integer_constant(
+    seer_graph *graph, seer_val v, const seer_tensor **out_tensor);
+// A scale (input k) in f32 that broadcasts along `axis` of a result of rank `rank`.
+seer_val seer_expand_scale_along(seer_expand *e, uint32_t k, int64_t axis, uint32_t rank);
 
 #endif

@@ -131,8 +131,7 @@ static seer_status expand_conv_integer(seer_expand *e) {
   return SEER_OK;
 }
 
-// A scale (input k) in f32 that broadcasts along `axis` of a result of rank `rank`.
-static seer_val scale_along(seer_expand *e, uint32_t k, int64_t axis, uint32_t rank) {
+seer_val seer_expand_scale_along(seer_expand *e, uint32_t k, int64_t axis, uint32_t rank) {
   seer_val value = seer_expand_cast(e, e->node.in[k], SEER_DTYPE_F32);
   const seer_value *scale = seer_expand_in(e, k);
   int64_t n = seer_op_elems(scale), dim[SEER_MAX_RANK];
@@ -148,8 +147,8 @@ static seer_status expand_qlinear_matmul(seer_expand *e) {
   if (other > rank) rank = other;
   seer_val y;
   SEER_TRY(expand_product(e, &p, SEER_DTYPE_F32, &y));
-  seer_val factor = seer_expand_2(e, "Mul", scale_along(e, 1, (int64_t)rank - 2, rank),
-      scale_along(e, 4, (int64_t)rank - 1, rank));
+  seer_val factor = seer_expand_2(e, "Mul", seer_expand_scale_along(e, 1, (int64_t)rank - 2, rank),
+      seer_expand_scale_along(e, 4, (int64_t)rank - 1, rank));
   seer_expand_output(e, 0, requantised(e, y, factor, 6, 7));
   return SEER_OK;
 }
@@ -159,7 +158,8 @@ static seer_status expand_qlinear_conv(seer_expand *e) {
   uint32_t rank = seer_expand_in(e, 0)->rank;
   seer_val y;
   SEER_TRY(expand_product(e, &p, SEER_DTYPE_F32, &y));
-  seer_val factor = seer_expand_2(e, "Mul", scale_along(e, 1, 1, rank), scale_along(e, 4, 1, rank));
+  seer_val factor = seer_expand_2(
+      e, "Mul", seer_expand_scale_along(e, 1, 1, rank), seer_expand_scale_along(e, 4, 1, rank));
   seer_expand_output(e, 0, requantised(e, y, factor, 6, 7));
   return SEER_OK;
 }

@@ -22,6 +22,9 @@ void seer_pass_remove_dead(seer_graph *graph);
 SEER_MUST_USE seer_status seer_pass_fold_node(
     seer_graph *graph, seer_node_id node, int64_t max_elems, double max_ops, bool *out_did);
 
+// resolve.c: `node`, a composite that a pass has added (its op is set), gives way to its parts.
+SEER_MUST_USE seer_status seer_pass_expand_node(seer_graph *graph, seer_node_id node);
+
 // ---- view.c: nodes that move no memory
 // `node` is reshape-like or a Transpose, and its output's elements, in the output's physical order,
 // are its input's in the input's physical order: both are the same bytes.

@@ -7,6 +7,7 @@
 
 // clang-format off
 #define PASSES(X)                                                                                 \
+  X(integers)  /* before fold, which makes floats of weights */                                   \
   X(twin)      /* before fold: what is made of one constant is made once */                       \
   X(fold)      /* before simplify, which asks for constants */                                    \
   X(sink)      /* before simplify: what it leaves are pairs of transposes */                      \

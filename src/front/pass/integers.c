@@ -1,0 +1,317 @@
+// integers.c - products of dequantised operands become products of bytes:
+//   Quantize(limit(Conv(Dequantize(x), Dequantize(w), bias)))  ->  y, from x and w
+// for Conv, MatMul and Gemm by constant weights, where they fit that form (expand/integer.h); limit
+// is a Relu or a Clip, or nothing. The rounding is ONNX Runtime's of such networks, by one factor
+// of the three scales (expand/quantised.c): the step that a result falls on may differ by one from
+// that of real arithmetic. Where no QuantizeLinear alone reads the result it stays real, and exact
+// up to f32's rounding. Other readers of a dequantised operand keep it.
+// Left alone: blocks, scales along anything but output channels, scales that are data, and products
+// of two operands that are data.
+// requires: sorted, resolved; not folded, or weights are floats already. provides: nothing.
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "front/expand/integer.h"
+#include "front/pass/pass.h"
+
+enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, BIAS, Y_SCALE, Y_ZERO, N_OPERAND };
+
+typedef struct {
+  seer_val q, scale, zero;
+  const seer_tensor *by;  // the scale: one number, or a list of them along `axis`
+  int64_t axis;
+} quantisation;
+
+typedef struct {
+  uint32_t node;
+  bool is_conv, is_turned;
+  quantisation x, w, y;  // y.q is 0 where the result stays real
+  seer_val bias;
+  uint32_t limit, quantize;  // nodes behind the product that it takes in; 0: none
+  double low, high;  // infinite: none
+} match;
+
+static bool is_byte(const seer_graph *graph, seer_val v) {
+  seer_dtype dtype = seer_graph_value(graph, v)->dtype;
+  return dtype == SEER_DTYPE_U8 || dtype == SEER_DTYPE_I8;
+}
+
+static double scale_at(const quantisation *q, int64_t i) {
+  return seer_dtype_load_f64(q->by->dtype, q->by->data, seer_tensor_elems(q->by) == 1 ? 0 : i);
+}
+
+// Scale and zero point of a QuantizeLinear or a DequantizeLinear, whose value of bytes is `q`.
+static seer_status read_scale(
+    seer_graph *graph, const seer_node *node, seer_val q, quantisation *out, bool *out_did) {
+  *out_did = false;
+  if (seer_node_attr_i(node, "block_size", 0) != 0) return SEER_OK;
+  *out = (quantisation){.q = q, .scale = node->in[1], .axis = seer_node_attr_i(node, "axis", 1)};
+  if (node->n_in > 2) out->zero = node->in[2];
+  if (out->axis < 0) out->axis += seer_graph_value(graph, q)->rank;
+  SEER_TRY(seer_integer_constant(graph, out->scale, &out->by));
+  const seer_tensor *by = out->by;
+  *out_did = by && by->dtype == SEER_DTYPE_F32 && by->rank <= 1 && seer_tensor_elems(by) > 0;
+  for (int64_t i = 0; *out_did && i < seer_tensor_elems(by); i++)
+    *out_did = scale_at(out, i) >= (double)FLT_MIN && scale_at(out, i) <= (double)FLT_MAX;
+  return SEER_OK;
+}
+
+static uint32_t producer_of(const seer_graph *graph, seer_val v, const seer_op_desc *op) {
+  uint32_t producer = v.i ? seer_graph_value(graph, v)->producer.i : 0;
+  return producer && graph->node[producer].op == op ? producer : 0;
+}
+
+// v = (q - zero) * scale, in f32.
+static seer_status read_dequantised(
+    seer_graph *graph, seer_val v, quantisation *out, bool *out_did) {
+  *out_did = false;
+  uint32_t producer = producer_of(graph, v, &seer_op_dequantize_linear);
+  if (!producer || seer_graph_value(graph, v)->dtype != SEER_DTYPE_F32) return SEER_OK;
+  const seer_node *node = &graph->node[producer];
+  return read_scale(graph, node, node->in[0], out, out_did);
+}
+
+// ---- operands
+
+// A Transpose of the two dimensions of a matrix, as torch writes a linear layer: what it reads.
+static seer_val before_turn(const seer_graph *graph, seer_val v, bool *io_is_turned) {
+  uint32_t producer = producer_of(graph, v, &seer_op_transpose);
+  uint8_t perm[SEER_MAX_RANK];
+  if (!producer || seer_graph_value(graph, v)->rank != 2) return v;
+  seer_transpose_perm(&graph->node[producer], 2, perm);
+  if (perm[0] == 0) return v;
+  *io_is_turned = !*io_is_turned;
+  return graph->node[producer].in[0];
+}
+
+static seer_status read_weights(seer_graph *graph, match *m, bool *out_did) {
+  seer_val w = graph->node[m->node].in[1];
+  if (!m->is_conv) w = before_turn(graph, w, &m->is_turned);
+  SEER_TRY(read_dequantised(graph, w, &m->w, out_did));
+  if (!*out_did) return SEER_OK;
+  const seer_value *value = seer_graph_value(graph, m->w.q);
+  int64_t axis = m->is_conv || m->is_turned ? 0 : value->rank - 1;
+  bool is_one = seer_tensor_elems(m->w.by) == 1;
+  *out_did = is_byte(graph, m->w.q) && (is_one || m->w.axis == axis) &&
+      (is_one || m->is_conv || value->rank == 2);
+  return SEER_OK;
+}
+
+static bool is_plain_gemm(const seer_node *node) {
+  return seer_node_attr_f(node, "alpha", 1) == 1 && seer_node_attr_f(node, "beta", 1) == 1 &&
+      seer_node_attr_i(node, "transA", 0) == 0;
+}
+
+// All factors of sums are normal numbers of f32.
+static bool has_factors(const match *m) {
+  for (int64_t i = 0; i < seer_tensor_elems(m->w.by); i++) {
+    double real = scale_at(&m->x, 0) * scale_at(&m->w, i);
+    double factor = m->y.q.i ? real / scale_at(&m->y, 0) : real;
+    if (real < (double)FLT_MIN || real > (double)FLT_MAX) return false;
+    if (factor < (double)FLT_MIN || factor > (double)FLT_MAX) return false;
+  }
+  return true;
+}
+
+// ---- the bias
+
+// The whole numbers that a bias of f32, in steps of x's scale times w's, has been; 0: it is none of
+// those. What a quantiser has made is, but for the rounding of f32.
+static seer_val whole_bias(seer_graph *graph, const match *m, const seer_tensor *bias) {
+  const double near = 0x1p-20, most = 0x1p30;
+  int64_t n = seer_tensor_elems(bias);
+  if (bias->rank != 1 || bias->dtype != SEER_DTYPE_F32) return (seer_val){0};
+  int32_t *whole = seer_arena_alloc(graph->arena, (size_t)n * sizeof *whole + 1, 64);
+  for (int64_t i = 0; i < n; i++) {
+    double step = scale_at(&m->x, 0) * scale_at(&m->w, i);
+    double steps = seer_dtype_load_f64(bias->dtype, bias->data, i) / step, number = rint(steps);
+    if (!(fabs(steps) <= most) || fabs(steps - number) > near * (1 + fabs(number)))
+      return (seer_val){0};
+    whole[i] = (int32_t)number;
+  }
+  seer_tensor tensor = *bias;
+  tensor.dtype = SEER_DTYPE_I32;
+  tensor.data = whole;
+  tensor.n_bytes = (size_t)n * sizeof *whole;
+  return seer_graph_add_constant(graph, seer_graph_fresh_name(graph, "bias"), &tensor);
+}
+
+static int64_t n_column(const seer_graph *graph, const match *m) {
+  const seer_value *w = seer_graph_value(graph, m->w.q);
+  return m->is_conv || m->is_turned ? w->dim[0] : w->dim[w->rank - 1];
+}
+
+static seer_status read_bias(seer_graph *graph, match *m) {
+  const seer_node *node = &graph->node[m->node];
+  const seer_tensor *bias;
+  m->bias = node->n_in > 2 ? node->in[2] : (seer_val){0};
+  if (!m->bias.i) return SEER_OK;
+  SEER_TRY(seer_integer_constant(graph, m->bias, &bias));
+  if (!bias || bias->rank != 1 || bias->dim[0] != n_column(graph, m)) return SEER_OK;
+  seer_val whole = whole_bias(graph, m, bias);
+  if (whole.i) m->bias = whole;
+  return SEER_OK;
+}
+
+// ---- what stands behind
+
+// A Relu, or a Clip by constants.
+static seer_status read_limit(seer_graph *graph, uint32_t k, seer_val of, match *m, bool *out_did) {
+  const seer_node *node = &graph->node[k];
+  *out_did = false;
+  if (node->in[0].i != of.i) return SEER_OK;
+  m->low = node->op == &seer_op_relu ? 0 : -INFINITY;
+  m->high = INFINITY;
+  *out_did = node->op == &seer_op_relu || node->op == &seer_op_clip;
+  if (node->op != &seer_op_clip) return SEER_OK;
+  double *limit[] = {&m->low, &m->high};
+  const char *const names[] = {"min", "max"};
+  for (uint32_t i = 0; i < 2; i++) {
+    const seer_tensor *tensor = NULL;
+    if (seer_node_attr(node, names[i])) *limit[i] = seer_node_attr_f(node, names[i], 0);
+    if (node->n_in <= i + 1 || node->in[i + 1].i == 0) continue;
+    SEER_TRY(seer_integer_constant(graph, node->in[i + 1], &tensor));
+    if (!tensor || seer_tensor_elems(tensor) != 1) *out_did = false;
+    if (!*out_did) return SEER_OK;
+    *limit[i] = seer_dtype_load_f64(tensor->dtype, tensor->data, 0);
+  }
+  *out_did = m->low <= m->high;  // and no NaN
+  return SEER_OK;
+}
+
+static seer_status read_quantize(
+    seer_graph *graph, uint32_t k, seer_val of, match *m, bool *out_did) {
+  const seer_node *node = &graph->node[k];
+  *out_did = false;
+  if (node->op != &seer_op_quantize_linear || node->in[0].i != of.i) return SEER_OK;
+  if (!is_byte(graph, node->out[0])) return SEER_OK;
+  // Without a zero point it would be u8's.
+  if ((node->n_in < 3 || !node->in[2].i) &&
+      seer_graph_value(graph, node->out[0])->dtype != SEER_DTYPE_U8)
+    return SEER_OK;
+  SEER_TRY(read_scale(graph, node, node->out[0], &m->y, out_did));
+  *out_did = *out_did && seer_tensor_elems(m->y.by) == 1;
+  return SEER_OK;
+}
+
+// Limits that the bytes have anyhow say nothing.
+static seer_status drop_limits(seer_graph *graph, match *m) {
+  const seer_tensor *zero = NULL;
+  bool is_signed = seer_graph_value(graph, m->y.q)->dtype == SEER_DTYPE_I8;
+  double least = is_signed ? INT8_MIN : 0, most = is_signed ? INT8_MAX : UINT8_MAX, at = 0;
+  if (m->y.zero.i) {
+    SEER_TRY(seer_integer_constant(graph, m->y.zero, &zero));
+    if (!zero) return SEER_OK;
+    at = seer_dtype_load_f64(zero->dtype, zero->data, 0);
+  }
+  double scale = scale_at(&m->y, 0);
+  if (rint(m->low / scale) + at <= least) m->low = -INFINITY;
+  if (rint(m->high / scale) + at >= most) m->high = INFINITY;
+  return SEER_OK;
+}
+
+static seer_status read_behind(seer_graph *graph, const seer_graph_uses *uses, match *m) {
+  seer_val out = graph->node[m->node].out[0];
+  uint32_t next = seer_pass_only_reader(graph, uses, out);
+  bool did = false;
+  match trial = *m;
+  trial.low = -INFINITY;
+  trial.high = INFINITY;
+  if (!next) return SEER_OK;
+  SEER_TRY(read_limit(graph, next, out, &trial, &did));
+  if (did) {
+    trial.limit = next;
+    out = graph->node[next].out[0];
+    next = seer_pass_only_reader(graph, uses, out);
+  } else {
+    trial.low = -INFINITY;
+    trial.high = INFINITY;
+  }
+  if (!next) return SEER_OK;
+  SEER_TRY(read_quantize(graph, next, out, &trial, &did));
+  trial.quantize = next;
+  if (!did || !has_factors(&trial)) return SEER_OK;
+  *m = trial;
+  return drop_limits(graph, m);
+}
+
+// ---- the whole
+
+static seer_status find(
+    seer_graph *graph, const seer_graph_uses *uses, uint32_t k, match *m, bool *out_did) {
+  const seer_node *node = &graph->node[k];
+  bool is_gemm = node->op == &seer_op_gemm;
+  *out_did = false;
+  *m = (match){.node = k, .is_conv = node->op == &seer_op_conv, .low = -INFINITY, .high = INFINITY};
+  if (!m->is_conv && !is_gemm && node->op != &seer_op_matmul) return SEER_OK;
+  if (is_gemm && !is_plain_gemm(node)) return SEER_OK;
+  m->is_turned = is_gemm && seer_node_attr_i(node, "transB", 0) != 0;
+  SEER_TRY(read_dequantised(graph, node->in[0], &m->x, out_did));
+  *out_did = *out_did && is_byte(graph, m->x.q) && seer_tensor_elems(m->x.by) == 1 &&
+      !seer_graph_value(graph, m->x.q)->constant && seer_graph_value(graph, m->x.q)->rank > 1;
+  if (*out_did) SEER_TRY(read_weights(graph, m, out_did));
+  *out_did = *out_did && has_factors(m);
+  if (!*out_did) return SEER_OK;
+  SEER_TRY(read_bias(graph, m));
+  bool is_whole = m->bias.i && seer_graph_value(graph, m->bias)->dtype == SEER_DTYPE_I32;
+  node = &graph->node[k];
+  const seer_integer_product p = {.x = m->x.q,
+      .x_zero = m->x.zero,
+      .w = m->w.q,
+      .w_zero = m->w.zero,
+      .bias = is_whole ? m->bias : (seer_val){0},
+      .is_conv = m->is_conv,
+      .is_turned = m->is_turned,
+      .attr = node->attr,
+      .n_attr = node->n_attr};
+  SEER_TRY(seer_integer_fits(graph, &p, out_did));
+  return *out_did ? read_behind(graph, uses, m) : SEER_OK;
+}
+
+static void add_limit(seer_attr *attr, uint32_t *io_n, const char *name, double limit) {
+  if (!isinf(limit))
+    attr[(*io_n)++] = (seer_attr){.name = name, .kind = SEER_ATTR_FLOAT, .f = limit};
+}
+
+static seer_status rewrite(seer_graph *graph, const match *m) {
+  const seer_node node = graph->node[m->node];
+  seer_val out = m->quantize ? graph->node[m->quantize].out[0] : node.out[0];
+  const seer_val in[N_OPERAND] = {
+      m->x.q, m->x.scale, m->x.zero, m->w.q, m->w.scale, m->w.zero, m->bias, m->y.scale, m->y.zero};
+  enum { MORE = 3 };
+  seer_attr *attr = SEER_NEW_ARRAY(graph->arena, seer_attr, node.n_attr + MORE);
+  uint32_t n_attr = m->is_conv ? node.n_attr : 0;
+  if (n_attr) memcpy(attr, node.attr, n_attr * sizeof *attr);
+  if (m->is_turned) attr[n_attr++] = (seer_attr){.name = "turned", .kind = SEER_ATTR_INT, .i = 1};
+  add_limit(attr, &n_attr, "low", m->low);
+  add_limit(attr, &n_attr, "high", m->high);
+  seer_graph_kill_node(graph, (seer_node_id){m->node});
+  if (m->limit) seer_graph_kill_node(graph, (seer_node_id){m->limit});
+  if (m->quantize) seer_graph_kill_node(graph, (seer_node_id){m->quantize});
+  const char *op = m->is_conv ? "QuantisedConv" : "QuantisedMatMul";
+  seer_node_id id = seer_graph_add_node(
+      graph, node.name, SEER_INNER_DOMAIN, op, 1, in, N_OPERAND, &out, 1, attr, n_attr);
+  seer_graph_node(graph, id)->op = seer_op_find(SEER_INNER_DOMAIN, op, 1);
+  return seer_pass_expand_node(graph, id);
+}
+
+static seer_status run(const seer_context *context, seer_graph *graph) {
+  (void)context;
+  seer_arena *scratch = seer_arena_create("integers");
+  seer_graph_uses uses = seer_graph_index_uses(graph, scratch);
+  uint32_t n_node = (uint32_t)graph->n_node;
+  seer_status status = SEER_OK;
+  for (uint32_t k = 1; k < n_node && !status; k++) {
+    match m;
+    bool did;
+    if (graph->node[k].is_dead || !graph->node[k].op) continue;
+    status = find(graph, &uses, k, &m, &did);
+    if (!status && did) status = rewrite(graph, &m);
+  }
+  seer_arena_destroy(scratch);
+  return status;
+}
+
+const seer_pass_desc seer_pass_integers = {
+    "integers", "products of dequantised operands as products of bytes", run};

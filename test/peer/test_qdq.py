@@ -1,0 +1,176 @@
+"""Networks that quantise and dequantise around products, against ONNX Runtime: within one step where the result is quantised, within
+some last places where it stays real. Any zero points, scales one or one a channel, biases whole or real, Relu and Clip between,
+shared operands, transposed weights, weights that the file has as floats. SEER_TEST: timeout=900"""
+import os
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from peer import familyseer, reference, run_tests
+
+ELEM = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.float32: TensorProto.FLOAT}
+BYTES = (np.uint8, np.int8)
+SEEDS = (1, 2, 3)
+
+
+class Net:
+    """Products between quantisations, each with inputs and constants of its own."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.nodes, self.feeds, self.constants, self.outs = [], {}, [], {}
+
+    def constant(self, value, dtype):
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.array(value, dtype), name))
+        return name
+
+    def node(self, op, inputs, **attrs):
+        name = f"v{len(self.nodes)}_{op}"
+        self.nodes.append(helper.make_node(op, inputs, [name], **attrs))
+        return name
+
+    def bytes_of(self, dtype, shape=()):
+        limits = np.iinfo(dtype)
+        return self.rng.integers(limits.min, limits.max + 1, shape)
+
+    def activation(self, dtype, shape):
+        """(bytes, their scale and zero point), dequantised."""
+        name = f"x{len(self.feeds)}"
+        self.feeds[name] = self.bytes_of(dtype, shape).astype(dtype)
+        scale = np.float32(self.rng.uniform(0.002, 0.05))
+        return self.node("DequantizeLinear", [name, self.constant(scale, np.float32), self.constant(self.bytes_of(dtype), dtype)]), scale
+
+    def weights(self, dtype, shape, axis, kind):
+        """Dequantised, with a scale for all or for each of `axis`; and those scales. Of 7 bits: some of ONNX Runtime's kernels add pairs in
+        16. kind "real": the file has floats, and quantises them; "turned": it has them transposed."""
+        zero = int(self.rng.choice([128, 100, 128])) if dtype == np.uint8 else 0
+        per = kind != "one" and self.rng.random() < 0.5
+        scale = self.rng.uniform(0.002, 0.02, shape[axis] if per else ()).astype(np.float32)
+        whole = np.clip(self.rng.integers(-63, 64, shape) + zero, np.iinfo(dtype).min, np.iinfo(dtype).max)
+        along = {"axis": axis} if per else {}
+        points = [self.constant(scale, np.float32), self.constant(np.full_like(scale, zero), dtype)]
+        if kind == "turned":
+            if per:
+                along = {"axis": 1 - axis}
+            return self.node("Transpose", [self.node("DequantizeLinear", [self.constant(whole.T, dtype), *points], **along)], perm=[1, 0]), scale
+        if kind == "real":
+            wide = scale.reshape([-1 if d == axis else 1 for d in range(len(shape))]) if per else scale
+            given = self.node("QuantizeLinear", [self.constant((whole - zero) * wide, np.float32), *points], **along)
+        else:
+            given = self.constant(whole, dtype)
+        return self.node("DequantizeLinear", [given, *points], **along), scale
+
+    def bias(self, n, scale, kind):
+        if kind == "real":
+            return self.constant(self.rng.normal(size=n), np.float32)
+        step = np.broadcast_to(scale, [n]).astype(np.float32)
+        whole = self.constant(self.rng.integers(-2000, 2000, n), np.int32)
+        return self.node("DequantizeLinear", [whole, self.constant(step, np.float32), self.constant(np.zeros(n), np.int32)], axis=0)
+
+    def end(self, y, dtype, limit):
+        """A Relu or Clip, or neither; then a quantisation to `dtype`, or (f32) none."""
+        if limit == "relu":
+            y = self.node("Relu", [y])
+        if limit == "clip":
+            y = self.node("Clip", [y, self.constant(-0.5, np.float32), self.constant(6, np.float32)])
+        if dtype != np.float32:
+            zero = self.constant(np.iinfo(dtype).min if self.rng.random() < 0.3 else self.bytes_of(dtype), dtype)
+            y = self.node("QuantizeLinear", [y, self.constant(self.rng.uniform(0.05, 0.5), np.float32), zero])
+        self.outs[y] = dtype
+
+    def judge(self):
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(self.nodes, "q", [value(n, ELEM[a.dtype.type], a.shape) for n, a in self.feeds.items()],
+                                  [value(n, ELEM[k], None) for n, k in self.outs.items()], self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        theirs, total, off = reference(model, self.feeds), 0, 0
+        flat = [name for name, want in theirs.items() if want.min() == want.max()]
+        assert len(flat) <= len(theirs) / 8, f"nothing to see in {flat}"
+        with tempfile.TemporaryDirectory() as tmp:
+            path = os.path.join(tmp, "m.onnx")
+            onnx.save(model, path)
+            args = []
+            for name, array in self.feeds.items():
+                np.save(os.path.join(tmp, name + ".npy"), array)
+                args += ["-i", f"{name}={tmp}/{name}.npy"]
+            for level in ("-O0", "-O1", "--random-schedules=1"):
+                familyseer("compile", path, "-o", tmp, level)
+                familyseer("run", os.path.join(tmp, "model.so"), *args, "-o", os.path.join(tmp, "out"))
+                for name, want in theirs.items():
+                    got = np.load(os.path.join(tmp, "out", name + ".npy"))
+                    assert got.dtype == want.dtype and got.shape == want.shape, f"{name}: {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
+                    most = 1 if want.dtype != np.float32 else 1e-5 * np.abs(want).max()
+                    error = np.abs(got.astype(np.float64) - want.astype(np.float64))
+                    assert error.max() <= most, f"{name} {level}: {(error > most).sum()} of {want.size} differ, at most by {error.max()}, {most} is allowed"
+                    total, off = total + want.size, off + int((error != 0).sum()) * (want.dtype != np.float32)
+            assert off <= 0.01 * total, f"{off} of {total} elements are a step off"
+            familyseer("verify", os.path.join(tmp, "model.so"), path)
+        print(f"{total} elements agree, {off} of them within a step")
+
+
+def convs(seed):
+    net, rng = Net(seed), np.random.default_rng(seed)
+    for k in range(24):
+        x = BYTES[k % 2]
+        group, per = ((1, 1 + k % 7), (2, 3), (int(rng.integers(2, 9)), 1), (1, 16))[k % 4]
+        out, kernel = group * int(rng.integers(1, 4)), [int(rng.integers(1, 4)), int(rng.integers(1, 4))]
+        a, a_scale = net.activation(x, [2, group * per, 7, 6])
+        w, w_scale = net.weights(np.int8 if k % 5 else np.uint8, [out, per, *kernel], 0, "real" if k % 7 == 3 else "")
+        kind = ("whole", "real", None)[k % 3]
+        inputs = [a, w] + ([net.bias(out, a_scale * w_scale, kind)] if kind else [])
+        pads = [int(rng.integers(0, n)) for n in kernel * 2]
+        y = net.node("Conv", inputs, pads=pads, strides=[int(rng.integers(1, 3))] * 2, group=group, kernel_shape=kernel)
+        net.end(y, (x, x, x, np.float32)[k % 4] if k % 8 != 7 else np.uint8, (None, "relu", "clip")[k // 2 % 3])
+    net.judge()
+
+
+def products(seed):
+    net, rng = Net(seed), np.random.default_rng(seed)
+    for k in range(24):
+        x, inner, columns = BYTES[k % 2], 2 + k, int(rng.integers(2, 40))
+        a, a_scale = net.activation(x, [3, 5, inner] if k % 4 == 1 else [5, inner])
+        w, w_scale = net.weights(np.int8 if k % 5 else np.uint8, [inner, columns], 1, ("", "turned", "real")[k % 3])
+        end = (x, np.float32, np.uint8)[k % 3]
+        if k % 4 == 2:
+            kind = ("whole", "real")[k // 4 % 2]
+            y = net.node("Gemm", [a, w, net.bias(columns, a_scale * w_scale, kind)])
+        elif k % 4 == 3:
+            t, t_scale = net.weights(np.int8, [columns, inner], 0, "")
+            y = net.node("Gemm", [a, t], transB=1)
+        else:
+            y = net.node("MatMul", [a, w])
+        if k % 6 == 1:
+            y = net.node("Add", [y, net.constant(rng.normal(size=columns), np.float32)])
+        net.end(y, end, (None, "relu", "clip")[k // 2 % 3])
+    net.judge()
+
+
+def shared(seed):
+    """A dequantised operand that others read, weights of two products, results that are read twice; and what is no such product."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+    for k in range(6):
+        x = BYTES[k % 2]
+        a, _ = net.activation(x, [1, 8, 6, 6])
+        w, _ = net.weights(np.int8, [8, 8, 3, 3], 0, "")
+        y = net.node("Conv", [a, w], pads=[1, 1, 1, 1])
+        net.end(y, x, "relu")
+        z = net.node("Conv", [a, w], pads=[2, 2, 2, 2], dilations=[2, 2])
+        both = net.node("Add", [a, z])  # the operand itself, and a real result
+        net.end(both, x, None)
+        net.end(z, np.uint8, None)
+        b, _ = net.activation(x, [8, 12])
+        v, _ = net.weights(np.int8, [8, 12], 0, "one")
+        net.end(net.node("MatMul", [b, net.node("Transpose", [v], perm=[1, 0])]), x, None)
+        other, _ = net.activation(x, [12, 5])
+        net.end(net.node("MatMul", [b, other]), x, None)  # both are data
+        rows, _ = net.weights(np.int8, [12, 7], 0, "")
+        net.end(net.node("MatMul", [b, rows]), x, None)  # scales along what is summed
+        net.end(net.node("Gemm", [b, rows], alpha=0.5), x, None)
+    net.judge()
+
+
+run_tests([(f"{name} {seed}", lambda test=test, seed=seed: test(seed))
+           for name, test in (("convolutions", convs), ("products", products), ("shared", shared)) for seed in SEEDS])
