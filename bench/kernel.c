@@ -3,9 +3,11 @@
 //   kernel depthwise ROWS CHANNELS KERNEL [STRIDE]
 //   kernel gemm M N K
 //   kernel dag FILE
-// then: --schedule FILE (as --print prints it; default: the sketch's default), --sketch I, --search N (best of N
-// candidates, evolved on their times), --log FILE (all of them, for `rank`), --seed S, --print, --loops, --ir, --asm
-// (show and do not run), --target TEXT (to show other targets' code)
+//   kernel bytes ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE]    u8 by i8, and back to u8
+//   kernel bytes M N K
+// then: --schedule FILE (as --print prints it; default: the sketch's default), --sketch I, --untuned (the choice
+// without trials), --search N (best of N candidates, evolved on their times), --log FILE (all of them, for `rank`), --seed S, --print, --loops, --ir, --asm
+// (show and do not run), --target TEXT (another one: its code runs where this machine can)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "dags.h"
 #include "learn/feature.h"
 #include "space/lower.h"
+#include "tune/select/choose.h"
 
 static double now_s(void) {
   struct timespec t;
@@ -167,13 +170,13 @@ static void search(bench *b, uint32_t n, uint64_t seed, int sketch, const char *
 int main(int argc, char **argv) {
   bench b = {.arena = seer_arena_create("bench")};
   const char *text = NULL, *file = NULL, *log_path = NULL;
-  bool print = false, loops = false, ir = false, assembly = false;
+  bool is_untuned = false, print = false, loops = false, ir = false, assembly = false;
   int n_search = 0, sketch = -1;
   uint64_t seed = 1;
   int64_t number[8] = {0};
   int n_number = 0;
   die(seer_target_detect(b.arena, &b.target));
-  bool is_native = true;
+  bool is_here = true;
   for (int k = 2; k < argc; k++) {
     if (strcmp(argv[k], "--schedule") == 0) {
       file = argv[++k];
@@ -187,7 +190,11 @@ int main(int argc, char **argv) {
       seed = strtoull(argv[++k], NULL, 10);
     } else if (strcmp(argv[k], "--target") == 0) {
       die(seer_target_parse(argv[++k], b.arena, &b.target));
-      is_native = false;
+      seer_status lacks = seer_target_check_here(&b.target);
+      is_here = !lacks;
+      seer_status_free(lacks);
+    } else if (strcmp(argv[k], "--untuned") == 0) {
+      is_untuned = true;
     } else if (strcmp(argv[k], "--print") == 0) {
       print = true;
     } else if (strcmp(argv[k], "--loops") == 0) {
@@ -207,6 +214,11 @@ int main(int argc, char **argv) {
     text = bench_depthwise(b.arena, number[0], number[1], number[2], n_number > 3 ? number[3] : 1);
   } else if (argc > 1 && strcmp(argv[1], "gemm") == 0 && n_number == 3) {
     text = bench_gemm(b.arena, number[0], number[1], number[2]);
+  } else if (argc > 1 && strcmp(argv[1], "bytes") == 0 && n_number == 3) {
+    text = bench_bytes_gemm(b.arena, number[0], number[1], number[2]);
+  } else if (argc > 1 && strcmp(argv[1], "bytes") == 0 && n_number >= 4) {
+    text = bench_bytes(
+        b.arena, number[0], number[1], number[2], number[3], n_number > 4 ? number[4] : 1);
   } else if (argc > 2 && strcmp(argv[1], "dag") == 0) {
     char *bytes;
     size_t n;
@@ -214,8 +226,8 @@ int main(int argc, char **argv) {
     text = bytes;
   } else {
     fprintf(stderr,
-        "usage: kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE] | depthwise ROWS CHANNELS "
-        "KERNEL [STRIDE] | gemm M N K | dag FILE  [options]\n");
+        "usage: kernel conv|bytes ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE] | depthwise ROWS CHANNELS "
+        "KERNEL [STRIDE] | gemm|bytes M N K | dag FILE  [options]\n");
     return 2;
   }
   seer_dag *dag;
@@ -234,9 +246,16 @@ int main(int argc, char **argv) {
     die(seer_os_read_file(file, b.arena, 1 << 20, &bytes, &n));
     die(seer_schedule_parse(list, file, bytes, n, &schedule));
   }
-  if (is_native && !ir && !assembly && !loops) {
+  bool is_run = is_here && !ir && !assembly && !loops;
+  if (is_run) die(seer_target_measure(&b.target));
+  if (is_untuned) {
+    seer_target alone = b.target;
+    double unused;
+    alone.threads = 1;
+    die(seer_choose_untuned(&alone, list, 0, seed, 0, &schedule, &unused));
+  }
+  if (is_run) {
     die(seer_jit_create(&b.jit));
-    die(seer_target_measure(&b.target));
     FILE *log = log_path ? fopen(log_path, "w") : NULL;
     if (log_path && !log) die(SEER_FAIL(IO, "cannot write %s", log_path));
     if (n_search > 0) search(&b, (uint32_t)n_search, seed, sketch, text, log, &schedule);
