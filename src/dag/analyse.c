@@ -158,8 +158,8 @@ static cost cost_of(const seer_dag *dag, seer_expr e) {
     if (node->arg[1].i != 0) c.flops = cost_of(dag, node->arg[1]).flops;
     return c;
   }
-  seer_expr byte[4];
-  if (seer_expr_is_word(&dag->expr, e, byte)) return cost_of(dag, byte[0]);
+  seer_expr byte;
+  if (seer_expr_is_word_load(&dag->expr, e, &byte)) return cost_of(dag, byte);
   cost total = {0, false}, part[3] = {{0, false}, {0, false}, {0, false}};
   for (uint32_t k = 0; k < seer_expr_arity(op); k++) {
     part[k] = cost_of(dag, node->arg[k]);

@@ -445,6 +445,28 @@ bool seer_expr_is_word(const seer_expr_pool *pool, seer_expr e, seer_expr *out_l
   return true;
 }
 
+// Whether b is a + k.
+static bool is_apart(const seer_expr_pool *pool, seer_expr a, seer_expr b, int64_t k) {
+  seer_affine x, y;
+  if (!seer_expr_affine(pool, a, &x) || !seer_expr_affine(pool, b, &y)) return false;
+  return seer_linear_add(&y, &x, -1) && y.n == 0 && y.constant == k;
+}
+
+bool seer_expr_is_word_load(const seer_expr_pool *pool, seer_expr e, seer_expr *out_first) {
+  seer_expr load[4];
+  if (!seer_expr_is_word(pool, e, load)) return false;
+  *out_first = load[0];
+  uint32_t n = seer_expr_at(pool, load[0])->n_index;
+  for (uint32_t k = 1; k < 4; k++) {
+    for (uint32_t d = 0; d < n; d++) {
+      seer_expr a = seer_expr_index(pool, load[0], d), b = seer_expr_index(pool, load[k], d);
+      bool is_last = d + 1 == n;
+      if (is_last ? !is_apart(pool, a, b, k) : a.i != b.i) return false;
+    }
+  }
+  return n > 0;
+}
+
 // ---- walks
 
 void seer_expr_visit(

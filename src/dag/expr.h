@@ -113,6 +113,9 @@ seer_expr seer_expr_word(seer_expr_pool *pool, const seer_expr *byte);
 // one value where it does not hold: those loads. Whether they are neighbours is for the caller to
 // see.
 bool seer_expr_is_word(const seer_expr_pool *pool, seer_expr e, seer_expr *out_load);
+// Whether they are, by indices that are sums of variables: one load. *out_first: of the lowest
+// byte.
+bool seer_expr_is_word_load(const seer_expr_pool *pool, seer_expr e, seer_expr *out_first);
 
 // ---- analysis of integer expressions
 #define SEER_LINEAR_MAX_TERMS 32

@@ -33,8 +33,10 @@
 #define INT_MUL_FMAS 2.0
 #define INT_MUL_FMAS_ZEN 1.0
 #define INT_MUL_FMAS_SSE2 6.0
-// The same of dot4: an instruction with VNNI, else products of 16 bits (the same: 1 to 0.98).
-#define DOT_FMAS_VNNI 1.0
+// The same of dot4: an instruction with VNNI or i8mm (the same: 1 to 0.98), two with dotprod, else
+// two products of 16 bits and two sums, and their operands taken apart.
+#define DOT_FMAS_ONE 1.0
+#define DOT_FMAS_DOTPROD 2.0
 #define DOT_FMAS 4.0
 #define INT_CYCLES 0.25  // of any other operator on integers: four pipes
 #define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
@@ -218,8 +220,10 @@ static double int_mul_fmas(const seer_target *target) {
 }
 
 static double dot_fmas(const seer_target *target) {
-  bool has_vnni = seer_target_has(target, "avxvnni") || seer_target_has(target, "avx512vnni");
-  return has_vnni ? DOT_FMAS_VNNI : DOT_FMAS;
+  bool has_it = seer_target_has(target, "avxvnni") || seer_target_has(target, "avx512vnni") ||
+      seer_target_has(target, "i8mm");
+  if (has_it) return DOT_FMAS_ONE;
+  return seer_target_has(target, "dotprod") ? DOT_FMAS_DOTPROD : DOT_FMAS;
 }
 
 // Cycles of the operators of one iteration on a vector.

@@ -93,8 +93,8 @@ static void count(counter *c, seer_expr e) {
   const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
   seer_expr_op op = (seer_expr_op)node->op;
   uint32_t arity = op == SEER_EXPR_LOAD ? 0 : seer_expr_arity(op);
-  seer_expr byte[4];
-  if (arity == 0 || seer_expr_is_word(&c->dag->expr, e, byte)) return;
+  seer_expr byte;
+  if (arity == 0 || seer_expr_is_word_load(&c->dag->expr, e, &byte)) return;
   // Of a choice only the condition is sure to be computed.
   if (op == SEER_EXPR_SELECT) arity = 1;
   for (uint32_t k = 0; k < arity; k++) count(c, node->arg[k]);

@@ -1,4 +1,4 @@
-// byte_net.h - a convolution of bytes, channels last, or a product of matrices with all of it 1:
+// byte_net.h - a convolution of bytes, or a product of matrices with all of it 1:
 // [pad,] anchor of i32 [, a constant for each channel, a factor, rounding and saturation to u8].
 #ifndef SEER_TEST_BYTE_NET_H
 #define SEER_TEST_BYTE_NET_H
@@ -13,6 +13,7 @@ typedef struct {
   int64_t zero;  // what is padded
   bool is_guarded;  // the padding is a guard of the product's own load, else a stage
   bool is_signed;  // x is i8, with its sign turned where it is read
+  bool is_nchw;  // x has its channels in front of its rows
   bool is_last;  // weights [ky, kx, ic, oc], else [oc, ky, kx, ic]
   bool has_epilogue;
 } byte_net;

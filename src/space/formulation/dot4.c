@@ -1,8 +1,10 @@
 // dot4.c - a sum of products of bytes, unsigned ones with constant signed ones, four at a time: the
-// reduction axis along which the unsigned ones are neighbours in memory is taken in groups of four.
+// reduction axis along which the unsigned ones are neighbours in memory is taken in groups of four,
+// or, where there is none (channels first), another one that a dimension of theirs follows.
 //   sum k: cast.i32(x[.., k]) * cast.i32(w[.., k])  ->  sum q: dot4(xw[.., q], ww[.., q])
-//   xw[.., q] = the bytes x[.., 4 q .. 4 q + 3]   one load where they are read (seer_expr_word), or made
-//                                                 beforehand, as the stage's location knob says
+//   xw[.., q] = the bytes x[.., 4 q .. 4 q + 3]   made beforehand or where they are read, as the stage's
+//                                                 location knob says; of neighbours it is one load
+//                                                 (seer_expr_is_word)
 //   ww[.., q] = likewise of the weights           evaluated when compiling, packed
 // Where the axis is no multiple of four, the last word's other bytes are 0 in ww; in xw they are 0,
 // too, so that nothing is read from beyond a row. xw takes the place of a stage that pads x for
@@ -21,7 +23,7 @@ typedef struct {
   uint32_t stage;  // the anchor
   seer_expr x, w;  // the factors, before they are widened
   seer_expr load;  // the only one in x
-  uint32_t axis;  // is taken in groups
+  uint32_t axis, dim;  // what is taken in groups, and the dimension of x that follows it
 } product;
 
 // ---- is it such a product?
@@ -99,24 +101,34 @@ static bool match_load(const seer_dag *dag, product *p) {
   return is_bytewise(dag, p->x, p->load);
 }
 
-static bool match_axis(const seer_dag *dag, product *p) {
+// Of dimension `dim` of x the longest axis that fits; false: none.
+static bool match_dim(const seer_dag *dag, const seer_access *x, uint32_t dim, product *p) {
   const seer_dag_stage *s = &dag->stage[p->stage];
-  const seer_access *x = seer_access_find(dag, p->stage, p->load);
-  const seer_expr_node *load = seer_expr_at(&dag->expr, p->load);
-  uint32_t last = x->rank - 1u, best = 0;
+  seer_expr guard = seer_expr_at(&dag->expr, p->load)->arg[0];
+  uint32_t best = 0;
   int64_t extent = MIN_EXTENT - 1;
   for (uint32_t a = s->n_space; a < (uint32_t)s->n_space + s->n_reduce; a++) {
     p->axis = a;
-    bool fits = s->axis[a].extent > extent && !depends_on(dag, p, load->arg[0]) &&
-        is_in_words(dag, p, seer_access_index(dag->access, x, last), dag->buf[x->buf].dim[last]);
-    for (uint32_t d = 0; fits && d < last; d++)
-      fits = !(seer_access_index(dag->access, x, d)->axes >> a & 1);
+    bool fits = s->axis[a].extent > extent && !depends_on(dag, p, guard) &&
+        is_in_words(dag, p, seer_access_index(dag->access, x, dim), dag->buf[x->buf].dim[dim]);
+    for (uint32_t d = 0; fits && d < x->rank; d++)
+      fits = d == dim || !(seer_access_index(dag->access, x, d)->axes >> a & 1);
     if (!fits) continue;
     best = a;
     extent = s->axis[a].extent;
   }
   p->axis = best;
+  p->dim = dim;
   return best != 0;
+}
+
+// Neighbours rather than what lies rows apart.
+static bool match_axis(const seer_dag *dag, product *p) {
+  const seer_access *x = seer_access_find(dag, p->stage, p->load);
+  for (uint32_t d = x->rank; d-- > 0;) {
+    if (match_dim(dag, x, d, p)) return true;
+  }
+  return false;
 }
 
 static bool match(const seer_dag *dag, product *p) {
@@ -241,7 +253,7 @@ static seer_expr replace(seer_dag *dag, seer_expr e, seer_expr load, seer_expr b
   return seer_expr_select(pool, arg[0], arg[1], arg[2]);
 }
 
-// By positions in the buffer that x is read from, `n_words` in a row.
+// By positions in the buffer that x is read from, `n_words` in the dimension that is grouped.
 static uint32_t add_input(seer_dag *dag, product *p, int64_t n_words) {
   const seer_expr_node load = *seer_expr_at(&dag->expr, p->load);
   const seer_dag_buf buf = dag->buf[load.ref];
@@ -249,14 +261,14 @@ static uint32_t add_input(seer_dag *dag, product *p, int64_t n_words) {
   bool through = sees_through(dag, load.ref);
   seer_dag_axis axes[SEER_DAG_MAX_AXES];
   seer_dag_stage pad = {0};
-  uint32_t last = buf.rank - 1u, stage;
+  uint32_t stage;
   turned t = {.dag = dag, .extent = old.axis[p->axis].extent};
   if (t.extent % 4 == 0) t.extent = 4 * n_words;
   if (through) {
     stage = buf.stage;
     pad = dag->stage[stage];
     memcpy(axes, pad.axis, buf.rank * sizeof axes[0]);
-    axes[last].extent = n_words;
+    axes[p->dim].extent = n_words;
     seer_dag_rename_stage(dag, stage, "xw");
     seer_dag_reopen_stage(dag, stage, SEER_STAGE_PAD, axes, buf.rank, 0);
   } else {
@@ -264,18 +276,18 @@ static uint32_t add_input(seer_dag *dag, product *p, int64_t n_words) {
         "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11"};
     for (uint32_t d = 0; d < buf.rank; d++)
       axes[d] = (seer_dag_axis){names[d], buf.dim[d], SEER_AXIS_OTHER};
-    axes[last].extent = n_words;
+    axes[p->dim].extent = n_words;
     stage = seer_dag_insert_stage(dag, p->stage++, "xw", SEER_STAGE_PROLOGUE, axes, buf.rank, 0);
   }
-  t.word = seer_dag_var(dag, stage, last);
+  t.word = seer_dag_var(dag, stage, p->dim);
   t.map = SEER_NEW_ARRAY(dag->arena, seer_expr, dag->n_var + 1);
   seer_expr index[SEER_MAX_RANK], byte;
   for (uint32_t d = 0; d < buf.rank; d++) {
     index[d] = seer_dag_var(dag, stage, d);
-    if (through && d < last) t.map[pad.var0 + d] = index[d];
+    if (through && d != p->dim) t.map[pad.var0 + d] = index[d];
   }
-  // Over the padding's variables, or the new stage's, of which the last one counts words.
-  t.from = through ? pad.var0 + last : dag->stage[stage].var0 + last;
+  // Over the padding's variables, or the new stage's, one of which counts words.
+  t.from = (through ? pad.var0 : dag->stage[stage].var0) + p->dim;
   byte = through ? pad.body[0] : seer_dag_load(dag, load.ref, index);
   seer_expr body = word_of(&t, replace(dag, p->x, p->load, byte));
   return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
@@ -295,7 +307,7 @@ static seer_expr word_index(
   return seer_expr_binary(pool, SEER_EXPR_ADD, sum, seer_expr_i(pool, dim->constant / 4));
 }
 
-static void turn_anchor(seer_dag *dag, const product *p, const seer_access_dim *last,
+static void turn_anchor(seer_dag *dag, const product *p, const seer_access_dim *grouped,
     int64_t n_words, uint32_t xw, uint32_t ww, const uint32_t *w_axes) {
   seer_expr_pool *pool = &dag->expr;
   const seer_dag_stage old = dag->stage[p->stage];
@@ -308,9 +320,11 @@ static void turn_anchor(seer_dag *dag, const product *p, const seer_access_dim *
   seer_expr *map = SEER_NEW_ARRAY(dag->arena, seer_expr, dag->n_var + 1);
   for (uint32_t a = 0; a < n_axis; a++) map[old.var0 + a] = seer_dag_var(dag, p->stage, a);
   seer_expr at[SEER_MAX_RANK], at_w[SEER_DAG_MAX_AXES], guard = {0}, otherwise = {0};
-  for (uint32_t d = 0; d + 1u < load.n_index; d++)
-    at[d] = seer_expr_copy(pool, pool, pool->index[load.index0 + d], map, dag->n_var, NULL, NULL);
-  at[load.n_index - 1u] = word_index(dag, p, p->stage, last);
+  for (uint32_t d = 0; d < load.n_index; d++) {
+    at[d] = d == p->dim
+        ? word_index(dag, p, p->stage, grouped)
+        : seer_expr_copy(pool, pool, pool->index[load.index0 + d], map, dag->n_var, NULL, NULL);
+  }
   if (load.arg[0].i != 0) {
     guard = seer_expr_copy(pool, pool, load.arg[0], map, dag->n_var, NULL, NULL);
     seer_expr byte = replace(dag, p->x, p->load, load.arg[1]);
@@ -330,15 +344,15 @@ static const seer_dag *make(
       dag->n_buf + 2 > SEER_DAG_MAX_BUFFERS)
     return NULL;
   const seer_access *x = seer_access_find(dag, p.stage, p.load);
-  const seer_access_dim last = *seer_access_index(dag->access, x, x->rank - 1u);
+  const seer_access_dim grouped = *seer_access_index(dag->access, x, p.dim);
   int64_t n_words = seer_ceil_div(dag->stage[p.stage].axis[p.axis].extent, 4);
-  bool is_all = (last.axes & ~(1u << p.axis)) == 0 && last.constant == 0;
-  int64_t n_in_row = is_all ? n_words : dag->buf[x->buf].dim[x->rank - 1u] / 4;
+  bool is_all = (grouped.axes & ~(1u << p.axis)) == 0 && grouped.constant == 0;
+  int64_t n_in_dim = is_all ? n_words : dag->buf[x->buf].dim[p.dim] / 4;
   uint32_t w_axes[SEER_DAG_MAX_AXES];
   seer_dag *made = seer_dag_clone(dag, arena);
-  uint32_t xw = add_input(made, &p, n_in_row);
+  uint32_t xw = add_input(made, &p, n_in_dim);
   uint32_t ww = add_weights(made, &p, n_words, w_axes);
-  turn_anchor(made, &p, &last, n_words, xw, ww, w_axes);
+  turn_anchor(made, &p, &grouped, n_words, xw, ww, w_axes);
   seer_dag_finish(made);
   seer_status status = seer_dag_verify(made);
   SEER_ASSERT(!status, "%s", seer_status_message(status));

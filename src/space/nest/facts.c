@@ -116,8 +116,8 @@ static void count_ops(const seer_expr_pool *pool, seer_expr e, op_count *ops, fl
     add_ops(ops, &otherwise, n_otherwise / *out_leaves);
     return;
   }
-  seer_expr byte[4];
-  if (seer_expr_is_word(pool, e, byte)) return;
+  seer_expr byte;
+  if (seer_expr_is_word_load(pool, e, &byte)) return;
   if (!widens_load(pool, node)) count_op(ops, node);
   for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
     count_ops(pool, node->arg[a], ops, &leaves);
