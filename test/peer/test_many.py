@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from control import BOOL, F, I64, Graph, check
+from control import BOOL, F, I64, Graph, check, fs
 from peer import familyseer, run_tests
 
 rng = np.random.default_rng(29)
@@ -56,7 +56,6 @@ def other_types():
         with tempfile.TemporaryDirectory() as tmp:
             onnx.save(model, os.path.join(tmp, "m.onnx"))
             familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", os.path.join(tmp, "out"), "-O1")
-            import familyseer as fs
             got, = fs.Model(os.path.join(tmp, "out")).run(feeds).values()
         np.testing.assert_array_equal(got, exact.astype(np.float16))
     for op in ("Max", "Min", "Concat"):
@@ -93,6 +92,16 @@ def results():
         verify(model)
 
 
+def sequences():
+    """As many tensors of a sequence."""
+    for new_axis in (0, 1):
+        g = Graph(18)
+        parts = g.op("SplitToSequence", g.op("Tanh", g.input("x", F, [3, 150])), g.const(1), axis=1)
+        model = g.model((g.op("ConcatFromSequence", parts, axis=0, new_axis=new_axis), F))
+        check(model, [{"x": normal(3, 150)}])
+        verify(model)
+
+
 def unrolled(steps):
     """A recurrence as exporters of today write it: a slice, a product, a sum and a function for each step, and a Concat of all."""
     g = Graph(18)
@@ -113,4 +122,4 @@ def steps():
     verify(model)
 
 
-run_tests([("operands", operands), ("other types", other_types), ("constants", constants), ("sized", sized), ("results", results), ("steps", steps)])
+run_tests([("operands", operands), ("other types", other_types), ("constants", constants), ("sized", sized), ("results", results), ("sequences", sequences), ("steps", steps)])
