@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from peer import familyseer, reference, run_tests
 
-ELEM = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.float32: TensorProto.FLOAT}
+ELEM = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.float32: TensorProto.FLOAT, np.int64: TensorProto.INT64}
 BYTES = (np.uint8, np.int8)
 SEEDS = (1, 2, 3)
 
@@ -169,6 +169,10 @@ def shared(seed):
         rows, _ = net.weights(np.int8, [12, 7], 0, "")
         net.end(net.node("MatMul", [b, rows]), x, None)  # scales along what is summed
         net.end(net.node("Gemm", [b, rows], alpha=0.5), x, None)
+        index = f"index{k}"
+        net.feeds[index] = rng.integers(-8, 8, [2, 3])
+        table, _ = net.weights(np.int8 if k % 2 else np.uint8, [20, 8], 0, "one" if k < 4 else "")
+        net.end(net.node("Gather", [table, index], axis=k // 2 % 2), np.float32, None)
     net.judge()
 
 

@@ -5,6 +5,8 @@
 // of the three scales (expand/quantised.c): the step that a result falls on may differ by one from
 // that of real arithmetic. Where no QuantizeLinear alone reads the result it stays real, and exact
 // up to f32's rounding. Other readers of a dequantised operand keep it.
+// Rows that are gathered from a dequantised table are gathered as bytes, and dequantised then: the
+// table stays a quarter as large.
 // Left alone: blocks, scales along anything but output channels, scales that are data, and products
 // of two operands that are data.
 // requires: sorted, resolved; not folded, or weights are floats already. provides: nothing.
@@ -296,6 +298,32 @@ static seer_status rewrite(seer_graph *graph, const match *m) {
   return seer_pass_expand_node(graph, id);
 }
 
+// Gather(Dequantize(table), index) -> Dequantize(Gather(table, index)), of one scale for all.
+static seer_status gather_bytes(seer_graph *graph, uint32_t k) {
+  const seer_node node = graph->node[k];
+  const seer_val made = node.out[0];
+  const seer_value out = *seer_graph_value(graph, made);
+  quantisation of;
+  bool did;
+  SEER_TRY(read_dequantised(graph, node.in[0], &of, &did));
+  did = did && is_byte(graph, of.q) && seer_graph_value(graph, of.q)->constant &&
+      seer_tensor_elems(of.by) == 1 && !seer_value_is_sized(&out);
+  if (!did) return SEER_OK;
+  uint32_t dequantise = seer_graph_value(graph, node.in[0])->producer.i;
+  const char *name = seer_arena_printf(graph->arena, "%s.bytes", node.name);
+  seer_val bytes = seer_graph_add_value(graph, seer_graph_fresh_name(graph, name),
+      seer_graph_value(graph, of.q)->dtype, out.dim, out.rank);
+  const seer_node like = graph->node[dequantise];
+  const seer_val in[] = {bytes, of.scale, of.zero};
+  graph->node[k].in[0] = of.q;
+  graph->node[k].out[0] = bytes;
+  seer_graph_value(graph, bytes)->producer = (seer_node_id){k};
+  seer_node_id id = seer_graph_add_node(
+      graph, name, like.domain, like.op_type, like.opset, in, of.zero.i ? 3 : 2, &made, 1, NULL, 0);
+  seer_graph_node(graph, id)->op = like.op;
+  return SEER_OK;
+}
+
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
   seer_arena *scratch = seer_arena_create("integers");
@@ -308,6 +336,7 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
     if (graph->node[k].is_dead || !graph->node[k].op) continue;
     status = find(graph, &uses, k, &m, &did);
     if (!status && did) status = rewrite(graph, &m);
+    if (!status && graph->node[k].op == &seer_op_gather) status = gather_bytes(graph, k);
   }
   seer_arena_destroy(scratch);
   return status;
