@@ -166,9 +166,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_opt = {
     .name = "opt",
     .args =
-        "[--pass=resolve,twin,fold,sink,simplify,layout,part,narrow,task|key|loop|tile|vector|llvm|"
-        "asm] "
-        "FILE",
+        "[--pass=resolve,integers,twin,fold,widen,sink,simplify,layout,part,narrow,task|key|loop|"
+        "tile|vector|llvm|asm] FILE",
     .doc =
         "passes on a text form (graph, dag, loop, tile) or an ONNX file, for people who work on "
         "familyseer",

@@ -4,8 +4,9 @@
 // to the last point where only one value was still needed outside. So chains, residual additions
 // and diamonds (x * sigmoid(x)) all join, a value that is needed elsewhere ends the group, and a
 // group has one output. Since it has, running it where its last node stands is a valid order, and
-// no cycle can arise. Elementwise and index-map nodes that nobody took join their only consumer as
-// prologues; what is left forms groups of its own.
+// no cycle can arise. A group does not end on what only widens a narrow value if its reader can do
+// that: what lies in memory between them is the narrow one. Elementwise and index-map nodes that
+// nobody took join their only consumer as prologues; what is left forms groups of its own.
 #include "front/fuse.h"
 
 #include <stdlib.h>
@@ -15,11 +16,19 @@
 
 enum { NO_GROUP = UINT32_MAX };
 
+// Nodes that a group has left to their reader, which is to take them as prologues.
+typedef struct {
+  uint32_t n;
+  uint32_t node[SEER_GROUP_MAX_NODES];
+} tail;
+
 typedef struct {
   const seer_graph *graph;
   seer_graph_uses uses;
   seer_group *group;
   size_t n_group;
+  tail **left;  // by group; NULL: none
+  seer_arena *arena;
   uint32_t *group_of;  // by node
   uint8_t *depth;  // by node: loops that it runs in; a group stays in one of them
 } fuser;
@@ -113,6 +122,49 @@ static uint32_t next_candidate(
   return best;
 }
 
+// Elementwise, of one operand and constants.
+static bool is_of_one(const seer_graph *graph, const seer_node *node) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < node->n_in; i++)
+    n += node->in[i].i != 0 && !seer_node_constant(graph, node, i);
+  return n == 1 && node->n_out == 1 && !seer_node_constant(graph, node, 0);
+}
+
+static bool is_cheap(const seer_node *node) {
+  return node->op == &seer_op_add || node->op == &seer_op_sub || node->op == &seer_op_mul ||
+      node->op == &seer_op_cast || node->op == &seer_op_dequantize_linear;
+}
+
+// Where the set of `n` is to end, of which `n_first` stay: in front of a widening, and of what is
+// done to its result by constants, if all that is behind it is one reader that can take it.
+static uint32_t end_of_narrow(const fuser *f, const uint32_t *set, uint32_t n_first, uint32_t n) {
+  const seer_graph *graph = f->graph;
+  seer_val out = graph->node[set[n - 1]].out[0];
+  uint32_t reader = seer_pass_only_reader(graph, &f->uses, out), end = n;
+  if (reader == 0 || f->depth[reader] != f->depth[set[0]] || graph->value[out.i].base.i) return n;
+  if (!seer_pass_takes_prologue(graph, &graph->node[reader])) return n;
+  uint32_t g = f->group_of[reader];
+  if (g != NO_GROUP &&
+      (f->group[g].kind != SEER_STEP_KERNEL || kind_of(f, f->group[g].anchor) == SEER_FUSE_OPAQUE))
+    return n;
+  for (uint32_t k = n; k > n_first; k--) {
+    const seer_node *node = &graph->node[set[k - 1]];
+    if (!is_of_one(graph, node) || !is_cheap(node)) break;
+    if (graph->value[node->in[0].i].producer.i != set[k - 2] ||
+        seer_pass_only_reader(graph, &f->uses, node->in[0]) != set[k - 1])
+      break;
+    if (seer_pass_widens(graph, node)) end = k - 1;
+  }
+  return end;
+}
+
+static void leave_tail(fuser *f, uint32_t g, const uint32_t *set, uint32_t n) {
+  if (n == 0) return;
+  f->left[g] = SEER_NEW(f->arena, tail);
+  f->left[g]->n = n;
+  memcpy(f->left[g]->node, set, n * sizeof *set);
+}
+
 static void grow(fuser *f, uint32_t g) {
   seer_group *group = &f->group[g];
   uint32_t set[SEER_GROUP_MAX_NODES], n = group->n, n_kept = n;
@@ -129,6 +181,9 @@ static void grow(fuser *f, uint32_t g) {
     seer_val open;
     if (count_open(f, set, n, &open) == 1 && open.i == f->graph->node[c].out[0].i) n_kept = n;
   }
+  uint32_t end = n_kept > 1 ? end_of_narrow(f, set, group->n, n_kept) : n_kept;
+  leave_tail(f, g, set + end, n_kept - end);
+  n_kept = end;
   for (uint32_t k = group->n; k < n_kept; k++) {
     group->node[k] = set[k];
     f->group_of[set[k]] = g;
@@ -171,6 +226,17 @@ static void take_prologues(fuser *f) {
     // What it reads must not depend on the group itself: it does not, as the group's only output
     // comes last.
     add_prologue(f, g, k);
+  }
+}
+
+// What the reader had no room for stays with what makes it.
+static void take_back(fuser *f, uint32_t g) {
+  const tail *left = f->left[g];
+  seer_group *group = &f->group[g];
+  if (!left || f->group_of[left->node[left->n - 1]] != NO_GROUP) return;
+  for (uint32_t k = 0; k < left->n; k++) {
+    group->node[group->n++] = left->node[k];
+    f->group_of[left->node[k]] = g;
   }
 }
 
@@ -269,10 +335,11 @@ uint8_t *seer_fuse_depths(const seer_graph *graph, seer_arena *arena) {
 
 seer_status seer_fuse_groups(
     const seer_graph *graph, seer_arena *arena, seer_group **out_groups, size_t *out_n) {
-  fuser f = {.graph = graph, .uses = seer_graph_index_uses(graph, arena)};
+  fuser f = {.graph = graph, .uses = seer_graph_index_uses(graph, arena), .arena = arena};
   uint32_t n_node = (uint32_t)graph->n_node;
   f.group = SEER_NEW_ARRAY(arena, seer_group, n_node);
   f.group_of = SEER_NEW_ARRAY(arena, uint32_t, n_node);
+  f.left = SEER_NEW_ARRAY(arena, tail *, n_node);
   uint32_t *root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value);
   bool *has_io = SEER_NEW_ARRAY(arena, bool, graph->n_value);
   for (uint32_t v = 0; v < graph->n_value; v++) {
@@ -310,6 +377,7 @@ seer_status seer_fuse_groups(
   }
   grow_anchors(&f, arena);
   take_prologues(&f);
+  for (uint32_t g = 0; g < f.n_group; g++) take_back(&f, g);
   // What is left: elementwise chains and index maps for themselves.
   for (uint32_t k = 1; k < n_node; k++) {
     if (f.group_of[k] != NO_GROUP) continue;

@@ -80,6 +80,10 @@ FRONT = [
       "seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, x->dim[axis] - 2), var);", "test_front_op_norm|test_front_op_shape", ("ArgMax", "ArgMin")),
 
     # ---- passes
+    F("a scale for each channel moves as one", "widening", "src/front/width/widen.c", "return scale && scale->rank <= 1 && seer_tensor_elems(scale) == 1;",
+      "return scale != NULL;", "golden_front_widen", ("DequantizeLinear",)),
+    F("groups leave arithmetic of two operands", "widening", "src/front/fuse.c", "  return n == 1 && node->n_out == 1 && !seer_node_constant(graph, node, 0);",
+      "  return n >= 1 && node->n_out == 1 && !seer_node_constant(graph, node, 0);", "golden_front_fuse_narrow|test_front_passes"),
     F("casts are identities", "pass", PASS + "simplify.c", "  return a->dtype == b->dtype && a->rank == b->rank &&\n",
       "  return a->rank == b->rank &&\n", "golden_front_simplify_moves|test_front_passes", ("graph",)),
     F("transposes in the other order", "pass", PASS + "simplify.c", "perm[k] = p1[p2[k]];", "perm[k] = p2[p1[k]];",
@@ -104,7 +108,7 @@ FRONT = [
       "if (++at[k] < in->dim[k + 1]) break;", "golden_front_layout|test_front_passes"),
     F("pitch under the runtime's functions", "stride", PASS + "layout.c", "          node->op->fuse == SEER_FUSE_OPAQUE || node->op == &seer_op_transpose;\n",
       "          node->op == &seer_op_transpose;\n", "golden_front_layout|peer_ordered"),
-    F("narrow by its highest alone", "pass", PASS + "narrow.c",
+    F("narrow by its highest alone", "pass", "src/front/width/narrow.c",
       "  return low >= seer_scalar_lowest(dtype).i && high <= seer_scalar_highest(dtype).i;\n",
       "  return (low < 0 || low >= 0) && high <= seer_scalar_highest(dtype).i;\n", "golden_front_narrow|test_front_passes"),
     F("reshapes cut anew are views", "view", PASS + "view.c", "  return memcmp(from, to, atoms.n * sizeof *from) == 0;\n",

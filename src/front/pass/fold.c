@@ -18,7 +18,7 @@ static bool can_fold(const seer_graph *graph, const seer_node *node) {
   for (uint32_t k = 0; k < node->n_in; k++) {
     if (node->in[k].i == 0) continue;
     const seer_value *value = seer_graph_value(graph, node->in[k]);
-    // What is stored narrow (pass/narrow.c) has left folding behind.
+    // What is stored narrow (width/narrow.c) has left folding behind.
     is_all_constant &= value->constant && value->constant->dtype == value->dtype;
     if (node->op->folds_from_shape && seer_value_elems(value) < 0) return false;
   }

@@ -41,6 +41,12 @@ void seer_pass_order(const seer_value *value, uint8_t *out_order);
 // memory: nothing moves.
 bool seer_pass_is_in_place(const seer_graph *graph, const seer_node *node);
 
+// ---- width/reader.c: values that are narrower in memory than where they are used
+// A Cast to a wider type, or a DequantizeLinear by constant scales, of data. (Not to 64 bits.)
+bool seer_pass_widens(const seer_graph *graph, const seer_node *node);
+// What it alone reads, elementwise, its kernel can compute on the way in.
+bool seer_pass_takes_prologue(const seer_graph *graph, const seer_node *node);
+
 // Appends a constant of f32 numbers.
 seer_val seer_pass_add_f32(
     seer_graph *graph, const char *base_name, const float *data, const int64_t *dim, uint32_t rank);

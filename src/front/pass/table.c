@@ -1,6 +1,7 @@
-// table.c - the graph passes in their order. To add one: write pass/<name>.c with its entry
-// `const seer_pass_desc seer_pass_<name>`, add a line here (its place says what it may rely on),
-// and a golden test named after it (doc/how-to/README.md).
+// table.c - the graph passes in their order. To add one: write pass/<name>.c (width/<name>.c where
+// it is about how many bytes an element takes) with its entry `const seer_pass_desc
+// seer_pass_<name>`, add a line here (its place says what it may rely on), and a golden test named
+// after it (doc/how-to/README.md).
 #include <string.h>
 
 #include "front/pass/pass.h"
@@ -10,6 +11,7 @@
   X(integers)  /* before fold, which makes floats of weights */                                   \
   X(twin)      /* before fold: what is made of one constant is made once */                       \
   X(fold)      /* before simplify, which asks for constants */                                    \
+  X(widen)     /* once constants are folded; before layout, as orders go through what it adds */  \
   X(sink)      /* before simplify: what it leaves are pairs of transposes */                      \
   X(simplify)  /* weights are rescaled here, so before anything looks at them */                  \
   X(layout)    /* orders hold for the nodes that remain; the last that may change weights */      \

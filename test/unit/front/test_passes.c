@@ -203,6 +203,70 @@ static void residual_addition_joins_the_longer_branch(void **state) {
   assert_string_equal(network->task[network->step[2].task].name, "conv 3x3 s1 5x5x4->4 +add +relu");
 }
 
+// Of step k, as its task has it.
+static seer_dtype output_of(const seer_network *network, uint32_t k) {
+  const seer_dag *dag = network->task[network->step[k].task].dag;
+  for (uint32_t b = 0; b < dag->n_buf; b++)
+    if (dag->buf[b].is_output) return dag->buf[b].dtype;
+  fail_msg("step %u has no output", k);
+  return SEER_DTYPE_NONE;
+}
+
+// Between kernels lie bytes, whoever reads them: two products, one of them behind a transpose and a
+// reshape, a sum, a pool; the caller alone gets floats.
+static void bytes_lie_between_kernels(void **state) {
+  (void)state;
+  seer_network *network = net_check_text(
+      "graph \"g\" { input %x f32[1,4,4,4] const $w f32[4,4,3,3] = splat 0.125 "
+      "const $k f32[4,4,1,1] = splat -0.5\n"
+      "const $m f32[64,3] = splat 0.25 const $s f32[] = splat 0.0625 const $z u8[] = splat 99\n"
+      "const $f i64[2] = [1,64] const $t f32[] = splat 0.5 const $y i8[] = splat -3\n"
+      "%a f32 = Conv \"a\" v13 (%x, $w) {pads=[1,1,1,1]}\n"
+      "%aq u8 = QuantizeLinear \"aq\" v13 (%a, $s, $z)\n"
+      "%ad f32 = DequantizeLinear \"ad\" v13 (%aq, $s, $z)\n"
+      "%b f32 = Conv \"b\" v13 (%ad, $k) %bq i8 = QuantizeLinear \"bq\" v13 (%b, $t, $y)\n"
+      "%bd f32 = DequantizeLinear \"bd\" v13 (%bq, $t, $y) %r f32 = Add \"r\" v13 (%bd, %ad)\n"
+      "%rq u8 = QuantizeLinear \"rq\" v13 (%r, $s, $z)\n"
+      "%rd f32 = DequantizeLinear \"rd\" v13 (%rq, $s, $z)\n"
+      "%g f32 = GlobalAveragePool \"g\" v13 (%rd)\n"
+      "%p f32 = Transpose \"p\" v13 (%rd) {perm=[0,2,3,1]}\n"
+      "%l f32 = Reshape \"l\" v13 (%p, $f)  %o f32 = MatMul \"o\" v13 (%l, $m)\n"
+      "%oq u8 = QuantizeLinear \"oq\" v13 (%o, $t, $z)\n"
+      "%od f32 = DequantizeLinear \"od\" v13 (%oq, $t, $z)\n"
+      "output %g output %od }",
+      1e-5, arena);
+  uint32_t n_bytes = 0, n_floats = 0;
+  for (uint32_t k = 0; k < network->n_step; k++) {
+    if (network->step[k].kind != SEER_STEP_KERNEL) continue;
+    uint32_t bytes = seer_dtype_bytes(output_of(network, k));
+    *(bytes == 1 ? &n_bytes : &n_floats) += 1;
+  }
+  assert_int_equal(n_bytes, 2);
+  assert_int_equal(n_floats, 2);  // the outputs
+  assert_int_equal(count_steps(network, SEER_STEP_COPY), 0);
+}
+
+// A reader whose kernel is full takes nothing in front: what it reads is widened before.
+static void a_full_kernel_takes_no_widening(void **state) {
+  (void)state;
+  for (int n = 22; n <= 24; n++) {
+    char text[4096];
+    int at = snprintf(text, sizeof text,
+        "graph \"g\" { input %%x f32[1,4,4,4] const $k f32[4,4,1,1] = splat -0.5 "
+        "const $s f32[] = splat 0.5 const $z u8[] = splat 99\n"
+        "%%a f32 = Conv \"a\" v13 (%%x, $k) %%aq u8 = QuantizeLinear \"aq\" v13 (%%a, $s, $z)\n"
+        "%%ad f32 = DequantizeLinear \"ad\" v13 (%%aq, $s, $z)\n"
+        "%%v0 f32 = Conv \"b\" v13 (%%ad, $k)\n");
+    for (int k = 1; k < n; k++)
+      at += snprintf(text + at, sizeof text - (size_t)at,
+          "%%v%d f32 = Sigmoid \"s%d\" v13 (%%v%d)\n", k, k, k - 1);
+    snprintf(text + at, sizeof text - (size_t)at, "output %%v%d }", n - 1);
+    seer_network *network = net_check_text(text, 1e-5, arena);
+    assert_int_equal(network->n_step, 2);
+    assert_int_equal(output_of(network, 0), n < 24 ? SEER_DTYPE_U8 : SEER_DTYPE_F32);
+  }
+}
+
 // ---- random networks
 
 typedef struct {
@@ -407,6 +471,8 @@ int main(void) {
           rows_of_large_powers_of_two_get_a_pitch, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(
           residual_addition_joins_the_longer_branch, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(bytes_lie_between_kernels, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(a_full_kernel_takes_no_widening, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(random_networks_compute_the_same, arena_open, arena_close),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
