@@ -203,11 +203,28 @@ seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_
   return (seer_gen_value){.v = seer_gen_from_memory(g, dtype, v), .is_vec = is_lane};
 }
 
+// Words that lie apart, one by one.
+static bool read_words_apart(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
+    uint8_t fill, seer_gen_value *out) {
+  int64_t width = addr->at.lane * (int64_t)(g->lanes - 1) + 4;
+  if (addr->at.lane < 0 || c->mask.i != 0 || (c->uniform.i != 0 && width > MAX_FILL_BYTES))
+    return false;
+  seer_vec byte = seer_vec_const(g->b, SEER_VEC_I8, 1, fill);
+  seer_vec base = pointer(g, addr, c->uniform, c->depth, byte, width);
+  seer_vec v = seer_vec_undef(g->b, SEER_VEC_I32, g->lanes);
+  for (uint32_t l = 0; l < g->lanes; l++) {
+    seer_vec p = seer_gen_move_by(g, SEER_VEC_I8, base, addr->at.lane * (int64_t)l);
+    v = seer_vec_insert(g->b, v, plain_load(g, addr, SEER_VEC_I32, 1, p, 1), l);
+  }
+  *out = (seer_gen_value){.v = v, .is_vec = true};
+  return true;
+}
+
 bool seer_gen_read_word(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
     uint8_t fill, seer_gen_value *out) {
   bool is_lane = addr->at.lane != 0;
-  if (is_lane && (addr->at.lane != 4 || (c->mask.i != 0 && g->machine->masked_bytes > 4)))
-    return false;
+  if (is_lane && addr->at.lane != 4) return read_words_apart(g, addr, c, fill, out);
+  if (c->mask.i != 0 && g->machine->masked_bytes > 4) return false;
   uint32_t lanes = is_lane ? g->lanes : 1, align = alignment(g, addr, c->uniform.i != 0);
   seer_vec byte = seer_vec_const(g->b, SEER_VEC_I8, 1, fill), v;
   seer_vec p = pointer(g, addr, c->uniform, c->depth, byte, 4 * (int64_t)lanes);

@@ -253,8 +253,7 @@ seer_gen_value seer_gen_read_register(seer_gen *g, const seer_gen_addr *addr);
 seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
     seer_vec fill, seer_vec *out_pointer);
 // As seer_gen_read: the four bytes from a regular address on as an i32, `fill` each where `c`
-// excludes them. False: lanes that are not one behind the other, or a mask that there is no
-// instruction for.
+// excludes them. False: a mask that there is no instruction for, or lanes that run backwards.
 bool seer_gen_read_word(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
     uint8_t fill, seer_gen_value *out);
 // For targets of stores: `uniform` and `mask` say what may be touched; NONE: all.
