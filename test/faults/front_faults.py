@@ -155,4 +155,6 @@ FRONT = [
       "golden_front_integers|peer_qdq"),
     F("a read result is quantised alone", "fusion", PASS + "integers.c", "  if (!did || !has_factors(&trial)) return SEER_OK;\n",
       "  if (!has_factors(&trial)) return SEER_OK;\n", "peer_qdq"),
+    F("a table of several scales", "axis", PASS + "integers.c", "      seer_tensor_elems(of.by) == 1 && !seer_value_is_sized(&out);\n",
+      "      !seer_value_is_sized(&out);\n", "peer_qdq"),
 ]

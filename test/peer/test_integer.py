@@ -125,6 +125,9 @@ def products(seed):
         net.add("MatMulInteger", [a, b, point, b_zero], np.int32)
         other = net.feed(net.weights(w, [inner, columns], zero), w)  # no constant: as it was
         net.add("MatMulInteger", [a, other, point, b_zero], np.int32)
+    # So long a sum that with its zero point apart it may pass i32: that one is no product of bytes.
+    a, b = net.feed(net.bytes_of(np.uint8, [2, 140000]), np.uint8), net.constant(rng.choice([-63, 63], [140000, 1]), np.int8)
+    net.add("MatMulInteger", [a, b, net.constant(200, np.uint8)], np.int32)
     net.judge()
 
 

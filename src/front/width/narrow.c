@@ -1,11 +1,11 @@
 // narrow.c - large integer constants are stored as narrow as their numbers allow.
-// Quantised products are written as products of i32 (front/expand/quant.c): "weights less their
-// zero point" folds into a constant of i32 whose numbers are those of 8 bits, or of 9. Such a
-// constant gets a tensor of i8, u8, i16 or u16, while the value stays what its readers think it is;
-// they load and widen in one go (front/op/emit.c). A cast as a node would not do: where it reads a
-// constant it is folded, and what is left is computed before the program runs (code/constant.h).
-// Steps of the host and the caller get the bytes themselves: what they read stays as it is.
-// requires: sorted, resolved, folded; nobody behind it changes constants.
+// Quantised products whose weights fit no i8 are written as products of i32 (front/expand/quant.c):
+// "weights less their zero point" folds into a constant of i32 whose numbers are those of 9 bits.
+// Such a constant gets a tensor of i8, u8, i16 or u16, while the value stays what its readers think
+// it is; they load and widen in one go (front/op/emit.c). A cast as a node would not do: where it
+// reads a constant it is folded, and what is left is computed before the program runs
+// (code/constant.h). Steps of the host and the caller get the bytes themselves: what they read
+// stays as it is. requires: sorted, resolved, folded; nobody behind it changes constants.
 #include "dag/scalar.h"
 #include "front/pass/pass.h"
 
