@@ -16,6 +16,13 @@ static double f_elu(double x) { return x > 0 ? x : 1.5 * (exp(x) - 1); }
 static double f_selu(double x) {
   return x > 0 ? 1.0507009873 * x : 1.0507009873 * 1.6732632423 * (exp(x) - 1);
 }
+// With the attributes that the page gives where a node has none.
+static double f_leaky_usual(double x) { return x > 0 ? x : 0.01 * x; }
+static double f_hard_sigmoid_usual(double x) { return fmin(1, fmax(0, 0.2 * x + 0.5)); }
+static double f_elu_usual(double x) { return x > 0 ? x : exp(x) - 1; }
+static double f_celu_usual(double x) { return x > 0 ? x : exp(x) - 1; }
+static double f_thresholded_usual(double x) { return x > 1 ? x : 0; }
+static double f_shrink_usual(double x) { return fabs(x) > 0.5 ? x : 0; }
 static double f_celu(double x) { return fmax(0, x) + fmin(0, 2 * (exp(x / 2) - 1)); }
 static double f_softplus(double x) { return log(1 + exp(x)); }
 static double f_softsign(double x) { return x / (1 + fabs(x)); }
@@ -45,6 +52,12 @@ static void test_maps(void **state) {
       {"Elu", 6, f_elu, {"alpha"}, {1.5}},
       {"Selu", 6, f_selu, {0}, {0}},
       {"Celu", 12, f_celu, {"alpha"}, {2}},
+      {"LeakyRelu", 16, f_leaky_usual, {0}, {0}},
+      {"HardSigmoid", 6, f_hard_sigmoid_usual, {0}, {0}},
+      {"Elu", 6, f_elu_usual, {0}, {0}},
+      {"Celu", 12, f_celu_usual, {0}, {0}},
+      {"ThresholdedRelu", 10, f_thresholded_usual, {0}, {0}},
+      {"Shrink", 9, f_shrink_usual, {0}, {0}},
       {"Softplus", 1, f_softplus, {0}, {0}},
       {"Softsign", 1, f_softsign, {0}, {0}},
       {"Mish", 18, f_mish, {0}, {0}},
