@@ -246,6 +246,19 @@ static void bytes_lie_between_kernels(void **state) {
   assert_int_equal(count_steps(network, SEER_STEP_COPY), 0);
 }
 
+// What is done with a second operand stays where it is: a reader would read two.
+static void sums_behind_a_widening_stay(void **state) {
+  (void)state;
+  seer_network *network = net_check_text(
+      "graph \"g\" { input %x f32[1,4,4,4] const $k f32[4,4,1,1] = splat -0.5\n"
+      "const $s f32[] = splat 0.5 %a f32 = Conv \"a\" v13 (%x, $k)\n"
+      "%h f16 = Cast \"h\" v13 (%a) {to=10} %f f32 = Cast \"f\" v13 (%h) {to=1}\n"
+      "%r f32 = Add \"r\" v13 (%f, %x) %b f32 = Conv \"b\" v13 (%r, $k) output %b }",
+      1e-5, arena);
+  assert_int_equal(network->n_step, 2);
+  assert_int_equal(output_of(network, 0), SEER_DTYPE_F32);
+}
+
 // A reader whose kernel is full takes nothing in front: what it reads is widened before.
 static void a_full_kernel_takes_no_widening(void **state) {
   (void)state;
@@ -472,6 +485,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(
           residual_addition_joins_the_longer_branch, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(bytes_lie_between_kernels, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(sums_behind_a_widening_stay, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(a_full_kernel_takes_no_widening, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(random_networks_compute_the_same, arena_open, arena_close),
   };
