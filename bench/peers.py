@@ -240,13 +240,13 @@ def random_feeds(path):
     return feeds
 
 
-def check_answer(c, judge):
-    """Its outputs against those of another, by size (ncnn drops a batch of one): 1e-2 of the largest."""
+def check_answer(c, judge, tolerance):
+    """Its outputs against those of another, by size (ncnn drops a batch of one)."""
     if len(c.answer) != len(judge.answer):
         raise Unfit(f"{len(c.answer)} outputs, {judge.name} has {len(judge.answer)}")
     for got, want in zip(c.answer, judge.answer):
         error = np.inf if got.size != want.size else np.abs(got.ravel() - want.ravel()).max() / max(np.abs(want).max(), 1e-30)
-        if not error <= 1e-2:
+        if not error <= tolerance:
             raise Unfit(f"an output differs from {judge.name}'s by {error:.2g} of its largest (shapes {got.shape}, {want.shape})")
 
 
@@ -265,7 +265,7 @@ def start(args, folder):
         try:
             contender = Contender(name, kind, path, args, folder)
             judge = judge or contender
-            check_answer(contender, judge)
+            check_answer(contender, judge, args.tolerance)
             ready.append(contender)
         except Unfit as reason:
             if name in must:
@@ -289,6 +289,8 @@ def main():
     parser.add_argument("--peer", action="append", default=[], choices=[kind for kind in MAKERS if kind != "ours"])
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--block", type=float, default=300, help="ms")
+    parser.add_argument("--tolerance", type=float, default=1e-2,
+                        help="of the largest output; quantised networks spread single steps further")
     parser.add_argument("--blocks", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
