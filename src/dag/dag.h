@@ -151,6 +151,9 @@ seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);  // shares not
 // Alike in every id, number and name, so that each can stand for the other. (Equal keys allow more:
 // other names, another order of buffers.)
 bool seer_dag_is_like(const seer_dag *a, const seer_dag *b);
+// By buffer: its number in the order in which the keys meet it. Of DAGs with equal keys, buffers of
+// one number stand for each other. 0: an input that nothing reads.
+void seer_dag_numbers(const seer_dag *dag, uint32_t out_number[SEER_DAG_MAX_BUFFERS]);
 // Made fit, and unlike those of all stages and buffers; in the DAG's arena.
 const char *seer_dag_fresh_name(const seer_dag *dag, const char *wanted);
 const char *seer_dag_value_name(const seer_dag *dag, const seer_dag_stage *stage, uint32_t value);

@@ -143,7 +143,7 @@ static void walk_stage(hasher *h, uint32_t stage) {
   }
 }
 
-seer_dag_key seer_dag_hash(const seer_dag *dag) {
+static hasher walk_dag(const seer_dag *dag) {
   seer_arena *scratch = seer_arena_create("dag hash");
   hasher h = {.dag = dag, .structure = 1, .shape = 2, .content = 3};
   h.node_number = SEER_NEW_ARRAY(scratch, uint32_t, dag->expr.n);
@@ -156,8 +156,23 @@ seer_dag_key seer_dag_hash(const seer_dag *dag) {
     }
   }
   seer_arena_destroy(scratch);
+  return h;
+}
+
+seer_dag_key seer_dag_hash(const seer_dag *dag) {
+  hasher h = walk_dag(dag);
   h.content = seer_hash_u64(h.structure, seer_hash_u64(h.shape, h.content));
   return (seer_dag_key){h.structure, h.shape, h.content};
+}
+
+void seer_dag_numbers(const seer_dag *dag, uint32_t out_number[SEER_DAG_MAX_BUFFERS]) {
+  const hasher h = walk_dag(dag);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    const seer_dag_buf *buf = &dag->buf[b];
+    out_number[b] = buf->kind == SEER_BUF_STAGE
+        ? SEER_DAG_MAX_BUFFERS + h.stage_number[buf->stage] * SEER_DAG_MAX_VALUES + buf->value
+        : h.buf_number[b];
+  }
 }
 
 // ---- alike in everything: both were built by the same calls, or one differs. Expressions are

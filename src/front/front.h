@@ -76,6 +76,9 @@ typedef struct {
   const char *name;  // readable: "conv 3x3 s1 56x56x64->64 +add+relu"
   const seer_dag *dag;
   seer_dag_key key;
+  // Of structure, shape and the order of the DAG's buffers and stages: schedules and kernels know
+  // those by their places, so that only steps that have the same in that order are one task.
+  uint64_t number;
   uint32_t weight;  // how many subgraphs of the network share it, over all sets of shapes
   double flops;  // of one instance
   const char *anchor_class;

@@ -1,8 +1,8 @@
 // sets.c - one model, several sets of input shapes -> networks over one list of tasks.
 // Everything behind the reader depends on shapes, so each set is resolved, fused and emitted on a
-// copy of the graph; what they have in common is found afterwards: tasks by their keys, constants
-// by name and content (those that were read are shared already; folded ones are equal unless a
-// shape went into them).
+// copy of the graph; what they have in common is found afterwards: tasks by their numbers,
+// constants by name and content (those that were read are shared already; folded ones are equal
+// unless a shape went into them).
 #include "front/sets.h"
 
 #include <string.h>
@@ -87,16 +87,16 @@ static void share_constants(const seer_graph *first, seer_graph *graph) {
   seer_arena_destroy(scratch);
 }
 
-static void add_tasks(
-    seer_network *network, seer_network *all, size_t *cap, seer_map *id_of_key, seer_arena *arena) {
+static void add_tasks(seer_network *network, seer_network *all, size_t *cap, seer_map *id_of_number,
+    seer_arena *arena) {
   uint32_t *id_of = SEER_NEW_ARRAY(arena, uint32_t, network->n_task + 1);
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task *task = &network->task[t];
-    uint64_t key = seer_hash_u64(task->key.structure, seer_hash_u64(task->key.shape, 0)), id;
-    if (!seer_map_get(id_of_key, key, &id)) {
+    uint64_t id;
+    if (!seer_map_get(id_of_number, task->number, &id)) {
       all->task = SEER_GROW(arena, seer_task, all->task, all->n_task, cap);
       id = all->n_task++;
-      seer_map_set(id_of_key, key, id);
+      seer_map_set(id_of_number, task->number, id);
       all->task[id] = *task;
       all->task[id].id = (uint32_t)id;
       all->task[id].weight = 0;
@@ -128,14 +128,14 @@ static const char *shapes_text(const seer_graph *graph, seer_arena *arena) {
 seer_status seer_sets_join(seer_network **network, uint32_t n, seer_arena *arena) {
   seer_network all = {0};
   size_t cap = 0;
-  seer_map *id_of_key = seer_map_create(arena);
+  seer_map *id_of_number = seer_map_create(arena);
   for (uint32_t s = 0; s < n; s++) {
     for (uint32_t other = 0; other < s; other++)
       if (same_inputs(network[s]->graph, network[other]->graph))
         return SEER_FAIL(INVALID, "--input-shapes: sets %u and %u are the same: %s", other + 1,
             s + 1, shapes_text(network[s]->graph, arena));
     if (s > 0) share_constants(network[0]->graph, network[s]->graph);
-    add_tasks(network[s], &all, &cap, id_of_key, arena);
+    add_tasks(network[s], &all, &cap, id_of_number, arena);
   }
   for (uint32_t s = 0; s < n; s++) {
     seer_network *own = network[s];

@@ -1,8 +1,9 @@
 // task.c - groups of nodes -> DAGs, tasks and steps.
 // Each group is emitted, node by node, into one DAG; values that only the group knows become its
-// stages. DAGs with equal (structure, shape) keys are one task, tuned once; each step has its own
-// DAG, because literals may differ, and the values that its buffers stand for. Steps whose DAGs are
-// the same in everything have one: an unrolled recurrence has thousands of them, at 50 KB each.
+// stages. DAGs with equal (structure, shape) keys, in the same order, are one task, tuned once;
+// each step has its own DAG, because literals may differ, and the values that its buffers stand
+// for. Steps whose DAGs are the same in everything have one: an unrolled recurrence has thousands
+// of them, at 50 KB each.
 #include <ctype.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ typedef struct {
   seer_graph *graph;
   seer_arena *arena, *scratch;
   seer_network *network;
-  seer_map *task_of_key, *step_of_dag;  // in `scratch`; grow between two groups only
+  seer_map *task_of_number, *step_of_dag;  // in `scratch`; grow between two groups only
   size_t cap_task;
 } builder;
 
@@ -91,10 +92,35 @@ static uint64_t dag_number(const seer_dag_key *key) {
   return seer_hash_u64(key->content, task_number(key));
 }
 
+// The numbers of a DAG's buffers, by which those of DAGs with equal keys stand for each other.
+typedef struct {
+  uint32_t n, of[SEER_DAG_MAX_BUFFERS];
+} numbers;
+
+static numbers numbers_of(const seer_dag *dag) {
+  numbers n = {.n = dag->n_buf};
+  seer_dag_numbers(dag, n.of);
+  return n;
+}
+
+static bool is_same_order(const numbers *a, const numbers *b) {
+  return a->n == b->n && memcmp(a->of, b->of, a->n * sizeof a->of[0]) == 0;
+}
+
+// Which buffer of the step's DAG stands for buffer `k` of what was emitted.
+static uint32_t place_of(const numbers *emitted, const numbers *own, uint32_t k) {
+  for (uint32_t b = 0; b < own->n; b++)
+    if (own->of[b] == emitted->of[k]) return b;
+  SEER_ASSERT(false, "buffer %u of %u has no number %u in a DAG of the same key", k, own->n,
+      emitted->of[k]);
+  return 0;
+}
+
 // The graph values that the DAG's inputs and outputs stand for. Only the group's operands can be.
-static void bind_values(
-    const builder *b, const seer_group *group, const seer_emit *emit, seer_step *step) {
+static void bind_values(const builder *b, const seer_group *group, const seer_emit *emit,
+    const numbers *emitted, seer_step *step) {
   const seer_dag *dag = step->dag;
+  const numbers own = numbers_of(dag);
   step->value_of_buf = SEER_NEW_ARRAY(b->arena, seer_val, dag->n_buf);
   for (uint32_t k = 0; k < group->n; k++) {
     const seer_node *node = &b->graph->node[group->node[k]];
@@ -102,18 +128,22 @@ static void bind_values(
       seer_val v = i < node->n_in ? node->in[i] : node->out[i - node->n_in];
       uint32_t buf = emit->buf_of_value[v.i];
       if (v.i == 0 || buf == 0) continue;
-      bool is_bound = dag->buf[buf - 1].kind != SEER_BUF_STAGE || dag->buf[buf - 1].is_output;
-      if (is_bound) step->value_of_buf[buf - 1] = v;
+      uint32_t at = place_of(emitted, &own, buf - 1);
+      bool is_bound = dag->buf[at].kind != SEER_BUF_STAGE || dag->buf[at].is_output;
+      if (is_bound) step->value_of_buf[at] = v;
     }
   }
 }
 
-// The DAG of an earlier step that is like this one. NULL: this is the first.
-static const seer_dag *find_like(const builder *b, const seer_dag *dag, const seer_dag_key *key) {
+// The DAG of an earlier step that is like this one, or is the same in another order: kernels, which
+// know buffers by their places in a DAG, are shared by content. NULL: this is the first.
+static const seer_dag *find_like(
+    const builder *b, const seer_dag *dag, const numbers *emitted, const seer_dag_key *key) {
   uint64_t step;
   if (!seer_map_get(b->step_of_dag, dag_number(key), &step)) return NULL;
   const seer_dag *earlier = b->network->step[step].dag;
-  return seer_dag_is_like(dag, earlier) ? earlier : NULL;
+  const numbers of = numbers_of(earlier);
+  return !is_same_order(emitted, &of) || seer_dag_is_like(dag, earlier) ? earlier : NULL;
 }
 
 static seer_status emit_group(
@@ -146,12 +176,13 @@ static seer_status emit_group(
   SEER_TRY(seer_dag_verify(dag));
   *out_key = seer_dag_hash(dag);
   step->content = out_key->content;
-  step->dag = find_like(b, dag, out_key);
+  const numbers emitted = numbers_of(dag);
+  step->dag = find_like(b, dag, &emitted, out_key);
   if (step->dag)
     seer_arena_rewind(b->arena, before);
   else
     step->dag = dag;
-  bind_values(b, group, &emit, step);
+  bind_values(b, group, &emit, &emitted, step);
   seer_arena_rewind(b->scratch, mark);
   return SEER_OK;
 }
@@ -164,15 +195,18 @@ static void add_ops(const builder *b, const seer_group *group, seer_task *task) 
 static void find_task(
     builder *b, const seer_group *group, const seer_dag_key *key, seer_step *step) {
   seer_network *network = b->network;
-  uint64_t both = task_number(key), id;
-  if (!seer_map_get(b->task_of_key, both, &id)) {
+  uint64_t number = task_number(key), id;
+  const numbers order = numbers_of(step->dag);
+  for (uint32_t k = 0; k < order.n; k++) number = seer_hash_u64(order.of[k], number);
+  if (!seer_map_get(b->task_of_number, number, &id)) {
     network->task = SEER_GROW(b->arena, seer_task, network->task, network->n_task, &b->cap_task);
     id = network->n_task++;
-    seer_map_set(b->task_of_key, both, id);
+    seer_map_set(b->task_of_number, number, id);
     network->task[id] = (seer_task){.id = (uint32_t)id,
         .name = task_name(b->graph, group, b->arena),
         .dag = step->dag,
         .key = *key,
+        .number = number,
         .flops = seer_dag_flops(step->dag),
         .anchor_class = seer_dag_anchor_class(step->dag, b->arena),
         .ops = "",
@@ -239,7 +273,7 @@ seer_status seer_network_build(
   size_t n_group;
   seer_status status = seer_fuse(context, graph, b.scratch, &groups, &n_group);
   if (!status) {
-    b.task_of_key = seer_map_create(b.scratch);
+    b.task_of_number = seer_map_create(b.scratch);
     b.step_of_dag = seer_map_create(b.scratch);
     b.network = SEER_NEW(arena, seer_network);
     b.network->graph = graph;

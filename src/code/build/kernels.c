@@ -177,6 +177,7 @@ static seer_status add_set(const seer_network *network, const seer_choice *choic
     if (!seer_step_has_task(step)) continue;
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
+    key = seer_hash_u64(network->task[step->task].number, key);
     key = seer_hash_u64(hash_packs(&packs[s]), key);
     if (!seer_map_get(seen, key, &index)) {
       index = out->n++;

@@ -272,6 +272,30 @@ static void steps_that_are_alike_have_one_dag(void **state) {
   assert_int_equal(b->content, c->content);
 }
 
+// The same arithmetic, its operands in another order: one DAG and one kernel, whose buffers stand
+// for what the step's own operands are.
+static void steps_in_another_order(void **state) {
+  (void)state;
+#define ONE(op, out, x) "%" out " f32 = " op " \"" out "\" v13 (%" x ")\n"
+#define JOIN(out, x, y) "%" out " f32 = Concat \"" out "\" v13 (%" x ", %" y ") {axis=0}\n"
+  must(build(MUL("a", "x", "x") MUL("b", "a", "x") ONE("Relu", "r", "a") ONE("Exp", "e", "b")
+          JOIN("s", "r", "e") ONE("Exp", "f", "a") ONE("Relu", "q", "b")
+              JOIN("t", "q", "f") "output %a\noutput %b\noutput %s\noutput %t\n"));
+  const seer_step *s = &network->step[2], *t = &network->step[3];
+  assert_int_equal(network->n_step, 4);
+  assert_int_equal(s->task, t->task);
+  assert_ptr_equal(s->dag, t->dag);
+  uint32_t n_crossed = 0;
+  for (uint32_t k = 0; k < s->dag->n_buf; k++) {
+    if (s->dag->buf[k].kind == SEER_BUF_STAGE) continue;
+    const char *of_s = seer_graph_value(network->graph, s->value_of_buf[k])->name,
+               *of_t = seer_graph_value(network->graph, t->value_of_buf[k])->name;
+    assert_string_equal(of_t, of_s[0] == 'a' ? "b" : "a");
+    n_crossed++;
+  }
+  assert_int_equal(n_crossed, 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(takes_what_is_built, setup, teardown),
@@ -282,6 +306,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(graphs_that_cannot_be_ordered, setup, teardown),
       cmocka_unit_test_setup_teardown(too_deep, setup, teardown),
       cmocka_unit_test_setup_teardown(steps_that_are_alike_have_one_dag, setup, teardown),
+      cmocka_unit_test_setup_teardown(steps_in_another_order, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
