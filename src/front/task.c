@@ -107,8 +107,11 @@ static bool is_same_order(const numbers *a, const numbers *b) {
   return a->n == b->n && memcmp(a->of, b->of, a->n * sizeof a->of[0]) == 0;
 }
 
-// Which buffer of the step's DAG stands for buffer `k` of what was emitted.
+// Which buffer of the step's DAG stands for buffer `k` of what was emitted; UINT32_MAX: none, as
+// nothing reads it.
 static uint32_t place_of(const numbers *emitted, const numbers *own, uint32_t k) {
+  if (is_same_order(emitted, own)) return k;
+  if (emitted->of[k] == 0) return UINT32_MAX;
   for (uint32_t b = 0; b < own->n; b++)
     if (own->of[b] == emitted->of[k]) return b;
   SEER_ASSERT(false, "buffer %u of %u has no number %u in a DAG of the same key", k, own->n,
@@ -129,6 +132,7 @@ static void bind_values(const builder *b, const seer_group *group, const seer_em
       uint32_t buf = emit->buf_of_value[v.i];
       if (v.i == 0 || buf == 0) continue;
       uint32_t at = place_of(emitted, &own, buf - 1);
+      if (at == UINT32_MAX) continue;
       bool is_bound = dag->buf[at].kind != SEER_BUF_STAGE || dag->buf[at].is_output;
       if (is_bound) step->value_of_buf[at] = v;
     }

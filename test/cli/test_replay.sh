@@ -16,7 +16,7 @@ dag relu {
 }
 EOF
 "${TEST_BUILD_DIR:-$SOURCE/build}/bench/kernel" dag one.dag --target "x86_64-linux-gnu -cpu=x86-64 -threads=2" --print > printed
-schedule=$(grep -v '^#' printed | sed ':a;N;$!ba;s/\n/\\n/g; s/"/\\"/g')
+schedule=$(sed -n '/^sched/,$p' printed | sed ':a;N;$!ba;s/\n/\\n/g; s/"/\\"/g')
 { line plain x86-64 0.0; line again x86-64 0.5; } > before.corpus
 
 expect_status 0 "$replay" build before.corpus before
