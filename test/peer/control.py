@@ -65,13 +65,24 @@ def check(model, many, rtol=1e-5, how=(("-O1", 2),), atol=1e-6):
     return shapes
 
 
+def _verified(model, tmp):
+    """(file, folder of its library), which verify finds right."""
+    path, folder = os.path.join(tmp, "m.onnx"), os.path.join(tmp, "out")
+    onnx.save(model, path)
+    familyseer("compile", path, "-o", folder, "-O1")
+    assert "ok" in familyseer("verify", folder, path).stdout
+    return path, folder
+
+
+def verify(model):
+    with tempfile.TemporaryDirectory() as tmp:
+        _verified(model, tmp)
+
+
 def all_commands(model):
     """verify, bench, tune and C sources know such a network; what it answers is another's to check."""
     with tempfile.TemporaryDirectory() as tmp:
-        path, folder = os.path.join(tmp, "m.onnx"), os.path.join(tmp, "out")
-        onnx.save(model, path)
-        familyseer("compile", path, "-o", folder, "-O1")
-        assert "ok" in familyseer("verify", folder, path).stdout
+        path, folder = _verified(model, tmp)
         familyseer("bench", folder, "--duration", "1s", "--profile")
         familyseer("tune", path, "-o", os.path.join(tmp, "tuned"), "--measure", "fake", "--trials", "32", "--records", os.path.join(tmp, "r.sqlite"))
         familyseer("compile", path, "-o", os.path.join(tmp, "c"), "-O1", "--emit", "c")

@@ -1,30 +1,18 @@
 """Products of bytes against ONNX Runtime, to the last step: any zero points, signed and unsigned, one or one a channel, constant
 or data; paddings, groups, depthwise, sums over K of all remainders by four; weights that fit no i8. SEER_TEST: timeout=600"""
-import os
-import tempfile
-
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
-from peer import familyseer, reference, run_tests
-
-MS = "com.microsoft"
-ELEM = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.float32: TensorProto.FLOAT, np.int32: TensorProto.INT32}
-BYTES = (np.uint8, np.int8)
+import quantised
+from peer import run_tests
+from quantised import BYTES, MS
 
 
-class Net:
+class Net(quantised.Net):
     """A network of single nodes, each with inputs and constants of its own."""
 
     def __init__(self, seed):
+        super().__init__()
         self.rng = np.random.default_rng(seed)
-        self.nodes, self.feeds, self.constants, self.outs = [], {}, [], {}
-
-    def constant(self, value, dtype):
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.array(value, dtype), name))
-        return name
 
     def feed(self, value, dtype):
         name = f"x{len(self.feeds)}"
@@ -44,41 +32,6 @@ class Net:
 
     def scale(self, shape=(), low=0.002, high=0.05):
         return self.constant(self.rng.uniform(low, high, shape), np.float32)
-
-    def add(self, op, inputs, dtype, domain="", **attrs):
-        name = f"y{len(self.outs)}_{op}"
-        while inputs and not inputs[-1]:
-            inputs.pop()
-        self.nodes.append(helper.make_node(op, inputs, [name], domain=domain, **attrs))
-        self.outs[name] = ELEM[dtype]
-
-    def judge(self, ulps=0):
-        """All elements equal; floats within so many units in the last place of the largest."""
-        value = helper.make_tensor_value_info
-        graph = helper.make_graph(self.nodes, "q", [value(n, ELEM[a.dtype.type], a.shape) for n, a in self.feeds.items()],
-                                  [value(n, k, None) for n, k in self.outs.items()], self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)], ir_version=8)
-        theirs, total = reference(model, self.feeds), 0
-        with tempfile.TemporaryDirectory() as tmp:
-            onnx.save(model, os.path.join(tmp, "m.onnx"))
-            args = []
-            for name, array in self.feeds.items():
-                np.save(os.path.join(tmp, name + ".npy"), array)
-                args += ["-i", f"{name}={tmp}/{name}.npy"]
-            for level in ("-O0", "-O1", "--random-schedules=1", "--random-schedules=2"):
-                familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", tmp, level)
-                familyseer("run", os.path.join(tmp, "model.so"), *args, "-o", os.path.join(tmp, "out"))
-                for name, want in theirs.items():
-                    got = np.load(os.path.join(tmp, "out", name + ".npy"))
-                    assert got.dtype == want.dtype and got.shape == want.shape, f"{name}: {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
-                    most = ulps * np.spacing(np.abs(want).max()) if want.dtype == np.float32 else 0
-                    off = np.argwhere(np.abs(got.astype(np.float64) - want.astype(np.float64)) > most)
-                    node = next(n for n in self.nodes if n.output[0] == name)
-                    known = {c.name: numpy_helper.to_array(c) for c in self.constants}
-                    assert len(off) == 0, (f"{name} {level}: {len(off)} of {want.size} differ, first {got[tuple(off[0])]} for {want[tuple(off[0])]} at {off[0]}; "
-                                           f"{[known.get(n, self.feeds.get(n, np.zeros(0))).shape for n in node.input]} {node.attribute}")
-                    total += want.size
-        print(f"{total} elements agree")
 
 
 def convs(seed):

@@ -5,27 +5,22 @@ import os
 import tempfile
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
+import quantised
 from peer import familyseer, reference, run_tests
+from quantised import BYTES
 
-ELEM = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.float32: TensorProto.FLOAT, np.int64: TensorProto.INT64}
-BYTES = (np.uint8, np.int8)
 SEEDS = (1, 2, 3)
 
 
-class Net:
+class Net(quantised.Net):
     """Products between quantisations, each with inputs and constants of its own."""
+    LEVELS = ("-O0", "-O1", "--random-schedules=1")
 
     def __init__(self, seed):
+        super().__init__()
         self.rng = np.random.default_rng(seed)
-        self.nodes, self.feeds, self.constants, self.outs = [], {}, [], {}
-
-    def constant(self, value, dtype):
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.array(value, dtype), name))
-        return name
 
     def node(self, op, inputs, **attrs):
         name = f"v{len(self.nodes)}_{op}"
@@ -82,32 +77,18 @@ class Net:
         self.outs[y] = dtype
 
     def judge(self):
-        value = helper.make_tensor_value_info
-        graph = helper.make_graph(self.nodes, "q", [value(n, ELEM[a.dtype.type], a.shape) for n, a in self.feeds.items()],
-                                  [value(n, ELEM[k], None) for n, k in self.outs.items()], self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        theirs, total, off = reference(model, self.feeds), 0, 0
+        """Within a step; floats, and how many may be a step off, have limits of their own."""
+        theirs, total, off = reference(self.model(), self.feeds), 0, 0
         flat = [name for name, want in theirs.items() if want.min() == want.max()]
         assert len(flat) <= len(theirs) / 8, f"nothing to see in {flat}"
-        with tempfile.TemporaryDirectory() as tmp:
-            path = os.path.join(tmp, "m.onnx")
-            onnx.save(model, path)
-            args = []
-            for name, array in self.feeds.items():
-                np.save(os.path.join(tmp, name + ".npy"), array)
-                args += ["-i", f"{name}={tmp}/{name}.npy"]
-            for level in ("-O0", "-O1", "--random-schedules=1"):
-                familyseer("compile", path, "-o", tmp, level)
-                familyseer("run", os.path.join(tmp, "model.so"), *args, "-o", os.path.join(tmp, "out"))
-                for name, want in theirs.items():
-                    got = np.load(os.path.join(tmp, "out", name + ".npy"))
-                    assert got.dtype == want.dtype and got.shape == want.shape, f"{name}: {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
-                    most = 1 if want.dtype != np.float32 else 1e-5 * np.abs(want).max()
-                    error = np.abs(got.astype(np.float64) - want.astype(np.float64))
-                    assert error.max() <= most, f"{name} {level}: {(error > most).sum()} of {want.size} differ, at most by {error.max()}, {most} is allowed"
-                    total, off = total + want.size, off + int((error != 0).sum()) * (want.dtype != np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            for level, name, got, want in self.answers(theirs, folder):
+                most = 1 if want.dtype != np.float32 else 1e-5 * np.abs(want).max()
+                error = np.abs(got.astype(np.float64) - want.astype(np.float64))
+                assert error.max() <= most, f"{name} {level}: {(error > most).sum()} of {want.size} differ, at most by {error.max()}, {most} is allowed"
+                total, off = total + want.size, off + int((error != 0).sum()) * (want.dtype != np.float32)
             assert off <= 0.01 * total, f"{off} of {total} elements are a step off"
-            familyseer("verify", os.path.join(tmp, "model.so"), path)
+            familyseer("verify", os.path.join(folder, "model.so"), os.path.join(folder, "m.onnx"))
         print(f"{total} elements agree, {off} of them within a step")
 
 

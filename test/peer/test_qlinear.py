@@ -1,30 +1,18 @@
 """Quantised operators against ONNX Runtime, to the last step: scales that are round numbers, as quantisers like them, put
 every few elements half between two steps, where the order of operations decides. SEER_TEST: timeout=300"""
-import os
-import tempfile
-
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
-from peer import familyseer, reference, run_tests
+import quantised
+from peer import run_tests
+from quantised import BYTES, MS
 
 rng = np.random.default_rng(11)
-MS = "com.microsoft"
 ROUND = [0.1, 0.05, 0.02, 0.2, 0.3, 0.15, 1 / 256, 0.5, 0.25, 0.75, 0.0421, 0.0213, 0.4, 0.6, 0.07, 0.035]
-ELEM = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.uint16: TensorProto.UINT16}
 
 
-class Net:
+class Net(quantised.Net):
     """A network of single nodes, each with inputs and constants of its own."""
-
-    def __init__(self):
-        self.nodes, self.feeds, self.constants, self.outs = [], {}, [], {}
-
-    def constant(self, value, dtype):
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.array(value, dtype), name))
-        return name
+    LEVELS = ("-O1", "--random-schedules=1")
 
     def quantised(self, dtype, scale=None):
         """A scale and a zero point."""
@@ -38,38 +26,7 @@ class Net:
         return name
 
     def add(self, op, inputs, dtype, domain=MS, **attrs):
-        name = f"y{len(self.outs)}_{op}"
-        self.nodes.append(helper.make_node(op, inputs, [name], domain=domain, **attrs))
-        self.outs[name] = ELEM[dtype]
-
-    def judge(self):
-        value = helper.make_tensor_value_info
-        graph = helper.make_graph(self.nodes, "q", [value(n, ELEM[a.dtype.type], a.shape) for n, a in self.feeds.items()],
-                                  [value(n, k, None) for n, k in self.outs.items()], self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)], ir_version=8)
-        theirs, total = reference(model, self.feeds), 0
-        with tempfile.TemporaryDirectory() as tmp:
-            onnx.save(model, os.path.join(tmp, "m.onnx"))
-            args = []
-            for name, array in self.feeds.items():
-                np.save(os.path.join(tmp, name + ".npy"), array)
-                args += ["-i", f"{name}={tmp}/{name}.npy"]
-            for level in ("-O1", "--random-schedules=1"):
-                familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", tmp, level)
-                familyseer("run", os.path.join(tmp, "model.so"), *args, "-o", os.path.join(tmp, "out"))
-                for name, want in theirs.items():
-                    got = np.load(os.path.join(tmp, "out", name + ".npy"))
-                    assert got.dtype == want.dtype and got.shape == want.shape, f"{name}: {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
-                    off = np.argwhere(got != want)
-                    node = next(n for n in self.nodes if n.output[0] == name)
-                    known = {c.name: numpy_helper.to_array(c) for c in self.constants}
-                    assert len(off) == 0, (f"{name} {level}: {len(off)} of {want.size} differ, first {got[tuple(off[0])]} for {want[tuple(off[0])]} at {off[0]}; "
-                                           f"{[known.get(n, self.feeds.get(n, np.zeros(0)).shape) for n in node.input]}")
-                    total += want.size
-        print(f"{total} elements agree")
-
-
-BYTES = (np.uint8, np.int8)
+        super().add(op, inputs, dtype, domain, **attrs)
 
 
 def binary(op):

@@ -125,21 +125,17 @@ static uint32_t check(seer_dtype from, const whole_type *to, jit_runner *runner)
   return n;
 }
 
+static void check_all(void *user, jit_runner *runner) {
+  (void)user;
+  for (size_t f = 0; f < SEER_COUNT_OF(reals); f++) {
+    for (size_t w = 0; w < SEER_COUNT_OF(wholes); w++)
+      assert_true(check(reals[f], &wholes[w], runner) > 1);
+  }
+}
+
 static void every_type_at_its_ends(void **state) {
   (void)state;
-  seer_arena *arena = seer_arena_create("levels");
-  for (uint32_t l = 0; l < TEST_LEVELS; l++) {
-    test_level level = test_level_get(l, arena);
-    if (!level.runs_here) continue;
-    print_message("%s\n", level.name);
-    jit_runner *runner = jit_runner_create(&level.target);
-    for (size_t f = 0; f < SEER_COUNT_OF(reals); f++) {
-      for (size_t w = 0; w < SEER_COUNT_OF(wholes); w++)
-        assert_true(check(reals[f], &wholes[w], runner) > 1);
-    }
-    jit_runner_destroy(runner);
-  }
-  seer_arena_destroy(arena);
+  test_levels_run(check_all, NULL);
 }
 
 int main(void) {

@@ -258,7 +258,8 @@ static uint32_t check(const network_text *t, const char *type, uint64_t seed, ji
   return n;
 }
 
-static void run(const char *type, jit_runner *runner) {
+static void run(void *user, jit_runner *runner) {
+  const char *type = user;
   for (size_t k = 0; k < SEER_COUNT_OF(texts); k++) {
     uint32_t n = check(&texts[k], type, 17 + k, runner);
     print_message("%s of %s: %u schedules\n", texts[k].name, type, n);
@@ -266,7 +267,7 @@ static void run(const char *type, jit_runner *runner) {
   }
 }
 
-static void run_native(const char *type) {
+static void run_native(char *type) {
   jit_runner *runner = jit_runner_create(NULL);
   run(type, runner);
   jit_runner_destroy(runner);
@@ -275,16 +276,7 @@ static void run_native(const char *type) {
 // Machines differ in how their vectors take the larger of two numbers.
 static void in_f32(void **state) {
   (void)state;
-  seer_arena *arena = seer_arena_create("levels");
-  for (uint32_t l = 0; l < TEST_LEVELS; l++) {
-    test_level level = test_level_get(l, arena);
-    if (!level.runs_here) continue;
-    print_message("%s\n", level.name);
-    jit_runner *runner = jit_runner_create(&level.target);
-    run("f32", runner);
-    jit_runner_destroy(runner);
-  }
-  seer_arena_destroy(arena);
+  test_levels_run(run, "f32");
 }
 static void in_f64(void **state) { (void)state, run_native("f64"); }
 static void in_f16(void **state) { (void)state, run_native("f16"); }

@@ -22,3 +22,16 @@ test_level test_level_get(uint32_t which, seer_arena *arena) {
           !seer_cpu_missing(&here, level.target.features, missing, sizeof missing));
   return level;
 }
+
+void test_levels_run(void (*run)(void *user, jit_runner *runner), void *user) {
+  seer_arena *arena = seer_arena_create("levels");
+  for (uint32_t l = 0; l < TEST_LEVELS; l++) {
+    test_level level = test_level_get(l, arena);
+    if (!level.runs_here) continue;
+    print_message("%s\n", level.name);
+    jit_runner *runner = jit_runner_create(&level.target);
+    run(user, runner);
+    jit_runner_destroy(runner);
+  }
+  seer_arena_destroy(arena);
+}

@@ -5,6 +5,7 @@
 #define SEER_TEST_LEVELS_H
 
 #include "setup/target.h"
+#include "support/jit_check.h"
 
 typedef struct {
   const char *name;
@@ -14,5 +15,7 @@ typedef struct {
 
 enum { TEST_LEVELS = 5, TEST_LEVEL_NATIVE = TEST_LEVELS - 1 };
 test_level test_level_get(uint32_t which, seer_arena *arena);
+// Calls `run` with a runner for each that runs here, whose name is printed.
+void test_levels_run(void (*run)(void *user, jit_runner *runner), void *user);
 
 #endif

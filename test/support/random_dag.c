@@ -605,18 +605,21 @@ static void close_integers(generator *g, const opened *o, seer_expr body, double
   close_stage(g, &real, SEER_COMBINE_NONE, x, bound);
 }
 
-// Whether so many products of at most `most` fit.
-static bool takes_integers(const tensor *t, double most) {
-  return t->rank > 0 && most * (double)t->dim[t->rank - 1] <= (1 << 22);
+// *t: what integers are made of, brought into their range. False: so many products of at most
+// `most` do not fit.
+static bool takes_integers(generator *g, double most, tensor *t) {
+  *t = last(g);
+  if (t->rank == 0 || most * (double)t->dim[t->rank - 1] > (1 << 22)) return false;
+  clamp_to(g, 1e6);
+  *t = last(g);
+  return true;
 }
 
 // Of words of four bytes: small integers times a factor that spreads them over all bytes.
 static bool rule_words(generator *g) {
   const double most = 4 * 255 * 128.0;
-  tensor t = last(g);
-  if (!takes_integers(&t, most)) return false;
-  clamp_to(g, 1e6);
-  t = last(g);
+  tensor t;
+  if (!takes_integers(g, most, &t)) return false;
   uint32_t kd = t.rank - 1;
   int64_t k = t.dim[kd], n = draw_fitting(g, points_of(&t) / k);
   tensor w = add_input(g, "words", SEER_BUF_WEIGHT, SEER_DTYPE_I32, (int64_t[]){k, n}, 2);
@@ -635,10 +638,8 @@ static bool rule_words(generator *g) {
 // Of bytes, the first unsigned.
 static bool rule_bytes(generator *g) {
   const double most = 255 * 128.0;
-  tensor t = last(g);
-  if (!takes_integers(&t, most)) return false;
-  clamp_to(g, 1e6);
-  t = last(g);
+  tensor t;
+  if (!takes_integers(g, most, &t)) return false;
   uint32_t kd = t.rank - 1;
   int64_t k = t.dim[kd], n = draw_fitting(g, points_of(&t) / k);
   bool is_nk = chance(g, 0.5);
