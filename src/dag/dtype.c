@@ -65,6 +65,10 @@ bool seer_dtype_parse(const char *name, seer_dtype *out_dtype) {
 
 bool seer_dtype_is_float(seer_dtype dtype) { return kinds[dtype].is_float; }
 bool seer_dtype_is_signed(seer_dtype dtype) { return kinds[dtype].is_signed; }
+bool seer_dtype_is_byte(seer_dtype dtype) {
+  return dtype == SEER_DTYPE_U8 || dtype == SEER_DTYPE_I8;
+}
+
 bool seer_dtype_is_small_int(seer_dtype dtype) {
   return !kinds[dtype].is_float && kinds[dtype].bits > 0 && kinds[dtype].bits < 8;
 }

@@ -54,6 +54,7 @@ bool seer_dtype_is_float(seer_dtype dtype);
 bool seer_dtype_is_signed(seer_dtype dtype);  // signed integers and floats
 // An integer of fewer bits than a byte: what lies in its byte beside them means nothing.
 bool seer_dtype_is_small_int(seer_dtype dtype);
+bool seer_dtype_is_byte(seer_dtype dtype);  // u8 or i8
 // What numbers of a type are computed in: f32 for narrower floats, else the type itself.
 seer_dtype seer_dtype_computed(seer_dtype dtype);
 // One element from / to memory, as double (exact for all but 64-bit integers) or as int64. Doubles

@@ -121,9 +121,8 @@ static uint32_t place_of(const numbers *emitted, const numbers *own, uint32_t k)
 
 // The graph values that the DAG's inputs and outputs stand for. Only the group's operands can be.
 static void bind_values(const builder *b, const seer_group *group, const seer_emit *emit,
-    const numbers *emitted, seer_step *step) {
+    const numbers *emitted, const numbers *own, seer_step *step) {
   const seer_dag *dag = step->dag;
-  const numbers own = numbers_of(dag);
   step->value_of_buf = SEER_NEW_ARRAY(b->arena, seer_val, dag->n_buf);
   for (uint32_t k = 0; k < group->n; k++) {
     const seer_node *node = &b->graph->node[group->node[k]];
@@ -131,7 +130,7 @@ static void bind_values(const builder *b, const seer_group *group, const seer_em
       seer_val v = i < node->n_in ? node->in[i] : node->out[i - node->n_in];
       uint32_t buf = emit->buf_of_value[v.i];
       if (v.i == 0 || buf == 0) continue;
-      uint32_t at = place_of(emitted, &own, buf - 1);
+      uint32_t at = place_of(emitted, own, buf - 1);
       if (at == UINT32_MAX) continue;
       bool is_bound = dag->buf[at].kind != SEER_BUF_STAGE || dag->buf[at].is_output;
       if (is_bound) step->value_of_buf[at] = v;
@@ -140,18 +139,22 @@ static void bind_values(const builder *b, const seer_group *group, const seer_em
 }
 
 // The DAG of an earlier step that is like this one, or is the same in another order: kernels, which
-// know buffers by their places in a DAG, are shared by content. NULL: this is the first.
+// know buffers by their places in a DAG, are shared by content. NULL: this is the first. In
+// io_order: the numbers of `dag`, then of what is returned.
 static const seer_dag *find_like(
-    const builder *b, const seer_dag *dag, const numbers *emitted, const seer_dag_key *key) {
+    const builder *b, const seer_dag *dag, const seer_dag_key *key, numbers *io_order) {
   uint64_t step;
   if (!seer_map_get(b->step_of_dag, dag_number(key), &step)) return NULL;
   const seer_dag *earlier = b->network->step[step].dag;
   const numbers of = numbers_of(earlier);
-  return !is_same_order(emitted, &of) || seer_dag_is_like(dag, earlier) ? earlier : NULL;
+  if (is_same_order(io_order, &of) && !seer_dag_is_like(dag, earlier)) return NULL;
+  *io_order = of;
+  return earlier;
 }
 
-static seer_status emit_group(
-    builder *b, const seer_group *group, seer_step *step, seer_dag_key *out_key) {
+// *out_order: the numbers of the step's DAG.
+static seer_status emit_group(builder *b, const seer_group *group, seer_step *step,
+    seer_dag_key *out_key, numbers *out_order) {
   const seer_graph *graph = b->graph;
   seer_arena_mark before = seer_arena_save(b->arena);
   seer_dag *dag = seer_dag_create(b->arena, dag_name(&graph->node[group->anchor], b->arena));
@@ -181,12 +184,13 @@ static seer_status emit_group(
   *out_key = seer_dag_hash(dag);
   step->content = out_key->content;
   const numbers emitted = numbers_of(dag);
-  step->dag = find_like(b, dag, &emitted, out_key);
+  *out_order = emitted;
+  step->dag = find_like(b, dag, out_key, out_order);
   if (step->dag)
     seer_arena_rewind(b->arena, before);
   else
     step->dag = dag;
-  bind_values(b, group, &emit, &emitted, step);
+  bind_values(b, group, &emit, &emitted, out_order, step);
   seer_arena_rewind(b->scratch, mark);
   return SEER_OK;
 }
@@ -196,12 +200,11 @@ static void add_ops(const builder *b, const seer_group *group, seer_task *task) 
     task->ops = seer_task_join_ops(task->ops, b->graph->node[group->node[k]].op_type, b->arena);
 }
 
-static void find_task(
-    builder *b, const seer_group *group, const seer_dag_key *key, seer_step *step) {
+static void find_task(builder *b, const seer_group *group, const seer_dag_key *key,
+    const numbers *order, seer_step *step) {
   seer_network *network = b->network;
   uint64_t number = task_number(key), id;
-  const numbers order = numbers_of(step->dag);
-  for (uint32_t k = 0; k < order.n; k++) number = seer_hash_u64(order.of[k], number);
+  for (uint32_t k = 0; k < order->n; k++) number = seer_hash_u64(order->of[k], number);
   if (!seer_map_get(b->task_of_number, number, &id)) {
     network->task = SEER_GROW(b->arena, seer_task, network->task, network->n_task, &b->cap_task);
     id = network->n_task++;
@@ -255,10 +258,11 @@ static seer_status build_steps(builder *b, const seer_group *groups, size_t n_gr
     if (!seer_step_has_task(step)) {
       step->node = (seer_node_id){group->anchor};
     } else {
-      seer_dag_key key;
-      SEER_TRYF(emit_group(b, group, step, &key), "building the task of node '%s' (%s)",
+      seer_dag_key key = {0};
+      numbers order = {0};
+      SEER_TRYF(emit_group(b, group, step, &key, &order), "building the task of node '%s' (%s)",
           anchor->name, anchor->op_type);
-      find_task(b, group, &key, step);
+      find_task(b, group, &key, &order, step);
       uint64_t number = dag_number(&key), first;
       if (!seer_map_get(b->step_of_dag, number, &first))
         seer_map_set(b->step_of_dag, number, b->network->n_step);

@@ -21,17 +21,12 @@ static const struct {
 } arm_words[] = {{"bf16", "+bf16"}, {"dotprod", "+dotprod"}, {"fullfp16", "+fp16"},
     {"i8mm", "+i8mm"}, {"lse", "+lse"}, {"rdm", "+rdma"}};
 
-static bool has(const seer_target *target, const char *name, seer_arena *arena) {
-  const char *wanted = seer_arena_printf(arena, "+%s,", name);
-  return strstr(seer_arena_printf(arena, "%s,", target->features), wanted) != NULL;
-}
-
 static void put_x86(seer_text *text, const seer_target *target) {
   seer_text_put(text, " -march=x86-64");
   size_t n;
   for (const char *at = x86_words, *word; (word = seer_words_next(&at, &n)) != NULL;) {
     const char *name = seer_arena_strndup(text->arena, word, n);
-    if (has(target, name, text->arena)) seer_text_printf(text, " -m%s", name);
+    if (seer_target_has(target, name)) seer_text_printf(text, " -m%s", name);
   }
   if (target->vector_bytes >= 16)
     seer_text_printf(text, " -mprefer-vector-width=%u", target->vector_bytes * 8);
@@ -52,11 +47,11 @@ static const char *kernel_flags(const seer_target *target, seer_arena *arena) {
     case SEER_ISA_AARCH64:
       seer_text_put(&text, " -march=armv8-a");
       for (size_t i = 0; i < SEER_COUNT_OF(arm_words); i++) {
-        if (has(target, arm_words[i].name, arena)) seer_text_put(&text, arm_words[i].flag);
+        if (seer_target_has(target, arm_words[i].name)) seer_text_put(&text, arm_words[i].flag);
       }
       break;
     case SEER_ISA_RISCV64:
-      seer_text_put(&text, has(target, "v", arena) ? " -march=rv64gcv" : " -march=rv64gc");
+      seer_text_put(&text, seer_target_has(target, "v") ? " -march=rv64gcv" : " -march=rv64gc");
       break;
     case SEER_ISA_COUNT:
       break;

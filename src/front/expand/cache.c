@@ -126,7 +126,7 @@ static seer_status expand_causal_conv(seer_expand *e) {
         : seer_expand_2(e, "Pad", all, seer_expand_ints(e, pads, 6));
   in[0] = all;
   in[1] = e->node.in[WEIGHT];
-  in[2] = seer_expand_has_in(e, BIAS) ? e->node.in[BIAS] : (seer_val){0};
+  in[2] = seer_expand_operand(e, BIAS);
   seer_attr attr = seer_expand_int("group", channels);
   seer_val y = seer_expand_add(e, "Conv", in, 3, &attr, 1);
   if (is_silu) y = seer_expand_2(e, "Mul", y, seer_expand_1(e, "Sigmoid", y));

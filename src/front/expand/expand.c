@@ -11,6 +11,10 @@ bool seer_expand_wants(const seer_expand *e, uint32_t k) {
   return k < e->node.n_out && e->node.out[k].i != 0;
 }
 
+seer_val seer_expand_operand(const seer_expand *e, uint32_t k) {
+  return seer_expand_has_in(e, k) ? e->node.in[k] : (seer_val){0};
+}
+
 const seer_value *seer_expand_in(const seer_expand *e, uint32_t k) {
   SEER_ASSERT(seer_expand_has_in(e, k), "%s: no input %u", e->node.name, k);
   return seer_graph_value(e->graph, e->node.in[k]);

@@ -61,6 +61,7 @@ SEER_MUST_USE seer_status seer_expand_widen(seer_expand *e, uint32_t which);
 
 // ---- operands of the replaced node
 bool seer_expand_has_in(const seer_expand *e, uint32_t k);
+seer_val seer_expand_operand(const seer_expand *e, uint32_t k);  // input k; 0: it is absent
 bool seer_expand_wants(const seer_expand *e, uint32_t k);  // output k is there, and used
 // Inputs [from, to) are there; for those behind the first that may be absent.
 SEER_MUST_USE seer_status seer_expand_needs(const seer_expand *e, uint32_t from, uint32_t to);

@@ -32,8 +32,6 @@ seer_status seer_integer_constant(seer_graph *graph, seer_val v, const seer_tens
   return constant_within(graph, v, MAX_CHAIN, out_tensor);
 }
 
-static bool is_byte(seer_dtype dtype) { return dtype == SEER_DTYPE_U8 || dtype == SEER_DTYPE_I8; }
-
 // ---- what is known of a product that fits
 
 // Element (b, k, n) of the weights, a block, a place in the sum and a column (an output channel),
@@ -73,6 +71,8 @@ static bool has_shape(const seer_integer_product *p, const seer_value *x, const 
   return x->rank >= 1 && w->rank >= 2 && (x->rank > 1 || w->rank == 2);
 }
 
+static int64_t magnitude(int64_t number) { return number < 0 ? -number : number; }
+
 // Takes zero points off; false where the result is no byte.
 static bool centre(const facts *f, const seer_tensor *zero) {
   int64_t n_zero = zero ? seer_tensor_elems(zero) : 1;
@@ -85,7 +85,7 @@ static bool centre(const facts *f, const seer_tensor *zero) {
       if (number < INT8_MIN || number > INT8_MAX) return false;
       f->bytes[at] = (int8_t)number;
       f->sum[i] += number;
-      f->sum_abs[i] += number < 0 ? -number : number;
+      f->sum_abs[i] += magnitude(number);
     }
   }
   return true;
@@ -103,7 +103,7 @@ static seer_status read_weights(seer_graph *graph, const seer_integer_product *p
   const seer_tensor *zero = NULL;
   const seer_value *x = seer_graph_value(graph, p->x);
   SEER_TRY(seer_integer_constant(graph, p->w, &f->w));
-  if (!f->w || !is_byte(f->w->dtype) || !has_shape(p, x, f->w)) return SEER_OK;
+  if (!f->w || !seer_dtype_is_byte(f->w->dtype) || !has_shape(p, x, f->w)) return SEER_OK;
   f->shape = shape_of(p, f->w);
   f->n_column = f->shape.n_block * f->shape.n_n;
   if (p->w_zero.i) {
@@ -148,8 +148,6 @@ static seer_status read_bias(
   return SEER_OK;
 }
 
-static int64_t magnitude(int64_t number) { return number < 0 ? -number : number; }
-
 static int64_t group_of(const seer_integer_product *p) {
   const seer_node node = {.attr = (seer_attr *)(uintptr_t)p->attr, .n_attr = p->n_attr};
   return seer_node_attr_i(&node, "group", 1);
@@ -172,7 +170,9 @@ static seer_status read_facts(seer_graph *graph, const seer_integer_product *p, 
     facts *f, bool *out_fits) {
   *f = (facts){0};
   *out_fits = false;
-  if (!is_byte(graph->value[p->x.i].dtype) || !is_byte(graph->value[p->w.i].dtype)) return SEER_OK;
+  if (!seer_dtype_is_byte(graph->value[p->x.i].dtype) ||
+      !seer_dtype_is_byte(graph->value[p->w.i].dtype))
+    return SEER_OK;
   SEER_TRY(read_weights(graph, p, scratch, f, out_fits));
   if (*out_fits) SEER_TRY(read_zero(graph, p, f, out_fits));
   if (*out_fits) SEER_TRY(read_bias(graph, p, scratch, f));

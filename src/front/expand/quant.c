@@ -37,16 +37,12 @@ seer_val seer_expand_whole(seer_expand *e, seer_val x, seer_val zero) {
   return seer_expand_3(e, "QuantizeLinear", x, seer_expand_scalar(e, SEER_DTYPE_F32, 1), zero);
 }
 
-static seer_val operand(const seer_expand *e, uint32_t k) {
-  return seer_expand_has_in(e, k) ? e->node.in[k] : (seer_val){0};
-}
-
 // f32 of whole numbers -> f32 * (factor / scale) -> rounded, plus the zero point, saturated. Of
 // several scales each has its place in the quantisation instead.
 static seer_val requantised(
     seer_expand *e, seer_val x, seer_val factor, uint32_t scale_k, uint32_t zero_k) {
   seer_val scale = seer_expand_cast(e, e->node.in[scale_k], SEER_DTYPE_F32);
-  seer_val zero = operand(e, zero_k);
+  seer_val zero = seer_expand_operand(e, zero_k);
   if (seer_op_elems(seer_expand_in(e, scale_k)) != 1)
     return seer_expand_3(e, "QuantizeLinear", seer_expand_2(e, "Mul", x, factor), scale, zero);
   factor = seer_expand_2(e, "Div", factor, seer_expand_reshape(e, scale, NULL, 0));
@@ -82,7 +78,7 @@ static seer_status centred_product(seer_expand *e, const product *p, seer_val *o
   // A zero point of each column: the product's columns are rows of an operand that is turned.
   SEER_TRY(centred(e, p->b, p->b_zero, p->is_conv ? 0 : p->is_turned[1] ? -2 : -1, &x[1]));
   if (p->is_conv) {  // padding is the zero point's, and therefore 0 once that is taken off
-    if (p->bias) x[2] = operand(e, p->bias);
+    if (p->bias) x[2] = seer_expand_operand(e, p->bias);
     *out_value = seer_expand_add(e, "Conv", x, 3, e->node.attr, e->node.n_attr);
     return SEER_OK;
   }
@@ -98,11 +94,11 @@ static seer_status centred_product(seer_expand *e, const product *p, seer_val *o
 // The sums, in i32 or as f32.
 static seer_status expand_product(
     seer_expand *e, const product *p, seer_dtype dtype, seer_val *out_value) {
-  const seer_integer_product form = {.x = operand(e, p->a),
-      .x_zero = operand(e, p->a_zero),
-      .w = operand(e, p->b),
-      .w_zero = operand(e, p->b_zero),
-      .bias = p->bias ? operand(e, p->bias) : (seer_val){0},
+  const seer_integer_product form = {.x = seer_expand_operand(e, p->a),
+      .x_zero = seer_expand_operand(e, p->a_zero),
+      .w = seer_expand_operand(e, p->b),
+      .w_zero = seer_expand_operand(e, p->b_zero),
+      .bias = p->bias ? seer_expand_operand(e, p->bias) : (seer_val){0},
       .is_conv = p->is_conv,
       .is_turned = p->is_turned[1],
       .attr = e->node.attr,
@@ -203,7 +199,7 @@ static seer_status expand_dynamic_quantize_matmul(seer_expand *e) {
   in[0] = quantised[0];
   in[1] = e->node.in[1];
   in[2] = quantised[2];
-  in[3] = seer_expand_has_in(e, 3) ? e->node.in[3] : (seer_val){0};
+  in[3] = seer_expand_operand(e, 3);
   seer_val y =
       seer_expand_cast(e, seer_expand_add(e, "MatMulInteger", in, 4, NULL, 0), SEER_DTYPE_F32);
   seer_val scale = seer_expand_2(e, "Mul", quantised[1], e->node.in[2]);
@@ -280,7 +276,7 @@ static seer_status lstm_weights(
 
 static seer_status expand_dynamic_quantize_lstm(seer_expand *e) {
   seer_val in[8], out[3];
-  for (uint32_t k = 0; k < 8; k++) in[k] = seer_expand_has_in(e, k) ? e->node.in[k] : (seer_val){0};
+  for (uint32_t k = 0; k < 8; k++) in[k] = seer_expand_operand(e, k);
   SEER_TRY(seer_expand_needs(e, 8, 12));
   SEER_TRY(lstm_weights(e, 1, 8, 9, &in[1]));
   SEER_TRY(lstm_weights(e, 2, 10, 11, &in[2]));

@@ -6,10 +6,6 @@
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, BIAS, Y_SCALE, Y_ZERO };
 
-static seer_val operand(const seer_expand *e, uint32_t k) {
-  return seer_expand_has_in(e, k) ? e->node.in[k] : (seer_val){0};
-}
-
 // A bias of channels, along them.
 static seer_val bias_along(seer_expand *e, bool is_conv) {
   const seer_value *bias = seer_expand_in(e, BIAS);
@@ -38,11 +34,11 @@ static seer_status expand(seer_expand *e, bool is_conv) {
   SEER_TRY(seer_expand_needs(e, W, W_SCALE + 1));
   bool has_bias = seer_expand_has_in(e, BIAS);
   bool is_whole_bias = has_bias && seer_expand_in(e, BIAS)->dtype == SEER_DTYPE_I32;
-  const seer_integer_product p = {.x = operand(e, X),
-      .x_zero = operand(e, X_ZERO),
-      .w = operand(e, W),
-      .w_zero = operand(e, W_ZERO),
-      .bias = is_whole_bias ? operand(e, BIAS) : (seer_val){0},
+  const seer_integer_product p = {.x = seer_expand_operand(e, X),
+      .x_zero = seer_expand_operand(e, X_ZERO),
+      .w = seer_expand_operand(e, W),
+      .w_zero = seer_expand_operand(e, W_ZERO),
+      .bias = is_whole_bias ? seer_expand_operand(e, BIAS) : (seer_val){0},
       .is_conv = is_conv,
       .is_turned = seer_node_attr_i(&e->node, "turned", 0) != 0,
       .attr = e->node.attr,
@@ -57,13 +53,13 @@ static seer_status expand(seer_expand *e, bool is_conv) {
       seer_expand_scale_along(e, W_SCALE, is_conv ? 1 : rank - 1, rank));
   bool has_real_bias = has_bias && !is_whole_bias, is_quantised = seer_expand_has_in(e, Y_SCALE);
   seer_val bias = has_real_bias ? bias_along(e, is_conv) : (seer_val){0};
-  seer_val scale =
-      is_quantised ? seer_expand_reshape(e, operand(e, Y_SCALE), NULL, 0) : (seer_val){0};
+  seer_val scale = is_quantised ? seer_expand_reshape(e, seer_expand_operand(e, Y_SCALE), NULL, 0)
+                                : (seer_val){0};
   if (is_quantised) factor = seer_expand_2(e, "Div", factor, scale);
   y = seer_expand_2(e, "Mul", y, factor);
   if (has_real_bias && is_quantised) bias = seer_expand_2(e, "Div", bias, scale);
   if (has_real_bias) y = seer_expand_2(e, "Add", y, bias);
-  if (is_quantised) y = seer_expand_whole(e, limited(e, y, scale), operand(e, Y_ZERO));
+  if (is_quantised) y = seer_expand_whole(e, limited(e, y, scale), seer_expand_operand(e, Y_ZERO));
   seer_expand_output(e, 0, y);
   return SEER_OK;
 }

@@ -37,7 +37,7 @@ static seer_status fold_host_bits(
   return SEER_OK;
 }
 SEER_OP_INNER(host_bits, "Bits", 1, 1, 1, SEER_FUSE_OPAQUE, "to", SEER_HOST_BITS, 1,
-    .fold = fold_host_bits, .doc = "")
+    .infer = infer_host_bits, .fold = fold_host_bits, .doc = "")
 
 // ---- ONNX's
 

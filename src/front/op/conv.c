@@ -138,18 +138,10 @@ SEER_OP_ENTRY(conv, "Conv", 1, 2, 3, 1, SEER_FUSE_ANCHOR,
     .wants_channels_last = true, .label = put_label,
     .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings")
 
-static seer_status infer_integer_conv(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  return infer_conv(graph, node, arena, out_values);
-}
 SEER_OP_INNER(integer_conv, "IntegerConv", 2, 1, 1, SEER_FUSE_ANCHOR,
-    "auto_pad dilations group kernel_shape pads strides pad_value", 0, 0, .emit = emit_conv,
-    .wants_channels_last = true, .label = put_label, .doc = "")
+    "auto_pad dilations group kernel_shape pads strides pad_value", 0, 0, .infer = infer_conv,
+    .emit = emit_conv, .wants_channels_last = true, .label = put_label, .doc = "")
 
-static seer_status infer_whole_conv(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  return infer_conv(graph, node, arena, out_values);
-}
 SEER_OP_INNER(whole_conv, "WholeConv", 2, 1, 1, SEER_FUSE_ANCHOR,
-    "auto_pad dilations group kernel_shape pads strides", 0, 0, .emit = emit_conv,
-    .wants_channels_last = true, .label = put_label, .doc = "")
+    "auto_pad dilations group kernel_shape pads strides", 0, 0, .infer = infer_conv,
+    .emit = emit_conv, .wants_channels_last = true, .label = put_label, .doc = "")

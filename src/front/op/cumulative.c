@@ -132,4 +132,4 @@ const seer_op_desc seer_op_cum_prod = {.name = "CumProd",
     .attrs = "exclusive reverse",
     RUNNING};
 SEER_OP_INNER(host_running, "Running", 1, 1, 1, SEER_FUSE_OPAQUE, "axis form", SEER_HOST_RUNNING, 1,
-    .emit = emit_running, .doc = "")
+    .infer = infer_host_running, .emit = emit_running, .doc = "")

@@ -318,9 +318,6 @@ SEER_OP_ENTRY(matmul, "MatMul", 1, 2, 2, 1, SEER_FUSE_ANCHOR, "", .rtol = 1e-4, 
     .infer = infer_matmul, .emit = emit_matmul, .carry_sizes = carry_matmul,
     .is_dense_layer = is_dense_matmul, .label = put_matmul, .doc = "batched, broadcasting, vectors")
 
-static seer_status infer_integer_matmul(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  return infer_matmul(graph, node, arena, out_values);
-}
 SEER_OP_INNER(integer_matmul, "IntegerMatMul", 2, 1, 1, SEER_FUSE_ANCHOR, "", 0, 0,
-    .emit = emit_matmul, .is_dense_layer = is_dense_matmul, .label = put_matmul, .doc = "")
+    .infer = infer_matmul, .emit = emit_matmul, .is_dense_layer = is_dense_matmul,
+    .label = put_matmul, .doc = "")

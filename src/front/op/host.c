@@ -12,12 +12,12 @@
 // `counted`: its outputs that are indices or counts, as bits.
 #define HOST(id, onnx, n_in, n_out, counted, attributes, function)                       \
   SEER_OP_INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in, \
-      .doc = "", .counts = counted)
+      .infer = infer_##id, .doc = "", .counts = counted)
 #define SAME(id, onnx, attributes) \
-  SEER_OP_INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0, .doc = "")
-#define CONTROL_PART(id, onnx, attributes, what) \
-  SEER_OP_INNER(                                 \
-      id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, 0, 0, .control = what, .doc = "")
+  SEER_OP_INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0, .infer = infer_##id, .doc = "")
+#define CONTROL_PART(id, onnx, attributes, what)                                 \
+  SEER_OP_INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, 0, 0, \
+      .infer = infer_##id, .control = what, .doc = "")
 
 enum { MAX_FOUND = 1 << 28 };
 

@@ -27,7 +27,7 @@ enum {
           "are left out; bool: add and max are or, mul and min and")
 #define HOST_SCATTER(how, onnx, function)                                                    \
   SEER_OP_INNER(host_##how, onnx, 3, 1, 1, SEER_FUSE_OPAQUE, "axis join shape", function, 3, \
-      .emit = emit_##how, .doc = "")
+      .infer = infer_host_##how, .emit = emit_##how, .doc = "")
 
 static seer_status want_index(const seer_value *index, uint32_t k) {
   if (index->dtype == SEER_DTYPE_I32 || index->dtype == SEER_DTYPE_I64) return SEER_OK;

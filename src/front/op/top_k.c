@@ -173,4 +173,4 @@ SEER_OP_ENTRY(top_k, "TopK", 1, 1, 2, 2, SEER_FUSE_REDUCTION, "axis k largest so
     .expand = expand_top_k, .expands_sized = true, .counts = 1u << 1,
     .doc = "NaN is larger than all numbers; of equals the lower index comes first; always sorted")
 SEER_OP_INNER(host_top_k, "TopK", 1, 1, 2, SEER_FUSE_OPAQUE, "axis largest k", SEER_HOST_TOP, 2,
-    .emit = emit_top_k, .counts = 1u << 1, .doc = "")
+    .infer = infer_host_top_k, .emit = emit_top_k, .counts = 1u << 1, .doc = "")

@@ -193,8 +193,8 @@ seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
       .attrs = attributes,                                                            \
       __VA_ARGS__};
 
-// One of the inner domain, which has one version; infer_<id> stands in front of it. `number`,
-// `n_operand`: op.h's `host` and `n_host_in`. `...`: what else the entry says.
+// One of the inner domain, which has one version. `number`, `n_operand`: op.h's `host` and
+// `n_host_in`. `...`: what else the entry says.
 #define SEER_OP_INNER(                                                            \
     id, onnx, in_min, out_min, out_max, kind, attributes, number, n_operand, ...) \
   const seer_op_desc seer_op_##id = {.name = onnx,                                \
@@ -207,7 +207,6 @@ seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
       .n_out_max = out_max,                                                       \
       .fuse = kind,                                                               \
       .attrs = attributes,                                                        \
-      .infer = infer_##id,                                                        \
       .host = number,                                                             \
       .n_host_in = n_operand,                                                     \
       __VA_ARGS__};

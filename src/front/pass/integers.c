@@ -35,8 +35,7 @@ typedef struct {
 } match;
 
 static bool is_byte(const seer_graph *graph, seer_val v) {
-  seer_dtype dtype = seer_graph_value(graph, v)->dtype;
-  return dtype == SEER_DTYPE_U8 || dtype == SEER_DTYPE_I8;
+  return seer_dtype_is_byte(seer_graph_value(graph, v)->dtype);
 }
 
 static double scale_at(const quantisation *q, int64_t i) {
@@ -218,8 +217,6 @@ static seer_status read_behind(seer_graph *graph, const seer_graph_uses *uses, m
   uint32_t next = seer_pass_only_reader(graph, uses, out);
   bool did = false;
   match trial = *m;
-  trial.low = -INFINITY;
-  trial.high = INFINITY;
   if (!next) return SEER_OK;
   SEER_TRY(read_limit(graph, next, out, &trial, &did));
   if (did) {
@@ -227,8 +224,7 @@ static seer_status read_behind(seer_graph *graph, const seer_graph_uses *uses, m
     out = graph->node[next].out[0];
     next = seer_pass_only_reader(graph, uses, out);
   } else {
-    trial.low = -INFINITY;
-    trial.high = INFINITY;
+    trial = *m;  // without the limits that were read of a Clip that has others, too
   }
   if (!next) return SEER_OK;
   SEER_TRY(read_quantize(graph, next, out, &trial, &did));

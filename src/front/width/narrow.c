@@ -5,7 +5,8 @@
 // it is; they load and widen in one go (front/op/emit.c). A cast as a node would not do: where it
 // reads a constant it is folded, and what is left is computed before the program runs
 // (code/constant.h). Steps of the host and the caller get the bytes themselves: what they read
-// stays as it is. requires: sorted, resolved, folded; nobody behind it changes constants.
+// stays as it is.
+// requires: sorted, resolved, folded; nobody behind it changes constants.
 #include "dag/scalar.h"
 #include "front/pass/pass.h"
 

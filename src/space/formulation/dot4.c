@@ -97,7 +97,7 @@ static bool match_load(const seer_dag *dag, product *p) {
   const seer_expr_node *load = seer_expr_at(&dag->expr, p->load);
   if (load->arg[0].i != 0 && seer_expr_at(&dag->expr, load->arg[1])->op != SEER_EXPR_CONST_I)
     return false;
-  if (load->dtype != SEER_DTYPE_U8 && load->dtype != SEER_DTYPE_I8) return false;
+  if (!seer_dtype_is_byte((seer_dtype)load->dtype)) return false;
   return is_bytewise(dag, p->x, p->load);
 }
 
@@ -188,7 +188,7 @@ static seer_expr word_of(turned *t, seer_expr e) {
   const seer_expr_node node = *seer_expr_at(pool, e);
   seer_dtype from = node.arg[0].i ? (seer_dtype)seer_expr_at(pool, node.arg[0])->dtype : 0;
   if (node.op == SEER_EXPR_CONST_I) return spread(pool, node.value.i);
-  bool is_turned = node.op == SEER_EXPR_CAST && (from == SEER_DTYPE_U8 || from == SEER_DTYPE_I8);
+  bool is_turned = node.op == SEER_EXPR_CAST && seer_dtype_is_byte(from);
   if (is_turned) return word_of(t, node.arg[0]);
   if (is_of_bits((seer_expr_op)node.op)) {
     seer_expr a = word_of(t, node.arg[0]), b = word_of(t, node.arg[1]);
@@ -238,19 +238,15 @@ static bool sees_through(const seer_dag *dag, uint32_t buf) {
       (body->arg[0].i == 0 || seer_expr_at(&dag->expr, body->arg[1])->op == SEER_EXPR_CONST_I);
 }
 
-// `e` with `load` in it replaced by `by`, which is of its type.
-static seer_expr replace(seer_dag *dag, seer_expr e, seer_expr load, seer_expr by) {
-  seer_expr_pool *pool = &dag->expr;
-  const seer_expr_node node = *seer_expr_at(pool, e);
-  if (e.i == load.i) return by;
-  if (node.op == SEER_EXPR_CONST_I || node.op == SEER_EXPR_CONST_F) return e;
-  seer_expr arg[3] = {{0}, {0}, {0}};
-  uint32_t arity = seer_expr_arity((seer_expr_op)node.op);
-  for (uint32_t k = 0; k < arity; k++) arg[k] = replace(dag, node.arg[k], load, by);
-  if (node.op == SEER_EXPR_CAST) return seer_expr_cast(pool, (seer_dtype)node.dtype, arg[0]);
-  if (arity == 1) return seer_expr_unary(pool, (seer_expr_op)node.op, arg[0]);
-  if (arity == 2) return seer_expr_binary(pool, (seer_expr_op)node.op, arg[0], arg[1]);
-  return seer_expr_select(pool, arg[0], arg[1], arg[2]);
+static seer_expr give(void *user, seer_expr_pool *to, const seer_expr_node *load,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
+  (void)to, (void)load, (void)index, (void)predicate, (void)otherwise;
+  return *(const seer_expr *)user;
+}
+
+// x with its load replaced by `by`, which is of its type.
+static seer_expr replace(seer_dag *dag, const product *p, seer_expr by) {
+  return seer_expr_copy(&dag->expr, &dag->expr, p->x, NULL, 0, give, &by);
 }
 
 // By positions in the buffer that x is read from, `n_words` in the dimension that is grouped.
@@ -289,7 +285,7 @@ static uint32_t add_input(seer_dag *dag, product *p, int64_t n_words) {
   // Over the padding's variables, or the new stage's, one of which counts words.
   t.from = (through ? pad.var0 : dag->stage[stage].var0) + p->dim;
   byte = through ? pad.body[0] : seer_dag_load(dag, load.ref, index);
-  seer_expr body = word_of(&t, replace(dag, p->x, p->load, byte));
+  seer_expr body = word_of(&t, replace(dag, p, byte));
   return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
 }
 
@@ -327,7 +323,7 @@ static void turn_anchor(seer_dag *dag, const product *p, const seer_access_dim *
   }
   if (load.arg[0].i != 0) {
     guard = seer_expr_copy(pool, pool, load.arg[0], map, dag->n_var, NULL, NULL);
-    seer_expr byte = replace(dag, p->x, p->load, load.arg[1]);
+    seer_expr byte = replace(dag, p, load.arg[1]);
     otherwise = spread(pool, seer_expr_at(pool, byte)->value.i);
   }
   for (uint32_t k = 0; k < dag->buf[ww].rank; k++) at_w[k] = seer_dag_var(dag, p->stage, w_axes[k]);
