@@ -149,12 +149,13 @@ def machine_state(threads):
     return {"gain": gain, "hand_over_ns": hand_over, "load": os.getloadavg()[0], "lines": lines}
 
 
-def in_turns(setting, path, libraries, threads):
-    """bench/peers.py of these libraries ({name: file}) and all peers. Added for each: how many times as fast the first one is."""
-    command = [sys.executable, os.path.join(ROOT, "bench", "peers.py"), "--onnx", path, "--threads", threads, "--json"]
+def in_turns(peers, path, libraries, threads, *more):
+    """bench/peers.py, with `more` options, of these libraries ({name: file}) and the peers. Added for each: how many times as
+    fast the first one is."""
+    command = [sys.executable, os.path.join(ROOT, "bench", "peers.py"), "--onnx", path, "--threads", threads, "--json", *more]
     for name, library in libraries.items():
         command += ["--ours", f"{name}={library}"]
-    for peer in setting.peers:
+    for peer in peers:
         command += ["--peer", peer]
     result = from_json(run(*command))
     for entry in result["contenders"].values():
@@ -215,9 +216,9 @@ def fill(row, name, setting, folder):
     if row.get("tune_before"):
         ours["before"] = f"{folder}/before/model.so"
         row["compare_before"] = from_json(run(SEER, "bench", library, "--compare", ours["before"], "--threads", setting.threads, "--json"))
-    row["turns"] = attempt("turns", in_turns, setting, path, ours, setting.threads)
+    row["turns"] = attempt("turns", in_turns, setting.peers, path, ours, setting.threads)
     if "one" in setting.also:
-        row["one"] = attempt("one", in_turns, setting, path, {"tuned": library}, 1)
+        row["one"] = attempt("one", in_turns, setting.peers, path, {"tuned": library}, 1)
     if "four" in setting.also:
         row["four"] = attempt("four", sessions, library)
     for turns in (row["turns"], row.get("one")):

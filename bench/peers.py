@@ -29,23 +29,58 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 
 # ---- a contender: reads "<milliseconds>" lines, runs that long, answers the median latency [ms] of its runs
-# A maker: (file, feeds, threads, folder of its own) -> (run, outputs of the model in its order). f32 throughout: what
-# would compute in less is told not to.
-def make_ours(path, feeds, threads, folder):
+# A maker: (file, feeds, threads, folder of its own) -> a function that runs it once and gives the model's outputs in order.
+# f32 throughout: what would compute in less is told not to.
+def open_ours(path, threads):
     sys.path.insert(0, os.path.join(ROOT, "python"))
     import familyseer
-    model = familyseer.Model(path, threads=threads, pin=True)
+    return familyseer.Model(path, threads=threads, pin=True)
+
+
+def make_ours(path, feeds, threads, folder):
+    model = open_ours(path, threads)
     return lambda: list(model.run(feeds).values())
 
 
-def make_onnxruntime(path, feeds, threads, folder):
+def make_ours_bound(path, feeds, threads, folder):
+    model = open_ours(path, threads)
+    own, _, out = bound = model._bind(feeds)
+    is_sized = any(value.bounded for value in own.outputs)
+
+    def run(bound=bound):  # which lives as long as it is run
+        model._session.run()
+        return [model._cut(i, v, y) for i, (v, y) in enumerate(zip(own.outputs, out))] if is_sized else out
+
+    return run
+
+
+def open_onnxruntime(path, threads):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def make_onnxruntime(path, feeds, threads, folder):
+    session = open_onnxruntime(path, threads)
     return lambda: session.run(None, feeds)
+
+
+def make_onnxruntime_bound(path, feeds, threads, folder):
+    session = open_onnxruntime(path, threads)
+    binding, answer = session.io_binding(), session.run(None, feeds)
+    for name, value in feeds.items():
+        binding.bind_cpu_input(name, value)
+    for output, value in zip(session.get_outputs(), answer):
+        binding.bind_output(output.name, "cpu", 0, value.dtype, value.shape, value.ctypes.data)
+
+    def run():
+        session.run_with_iobinding(binding)
+        return answer
+
+    return run
 
 
 def make_openvino(path, feeds, threads, folder):
@@ -159,15 +194,17 @@ def make_inductor(path, feeds, threads, folder):
 
 MAKERS = {"ours": make_ours, "onnxruntime": make_onnxruntime, "openvino": make_openvino, "ncnn": make_ncnn, "mnn": make_mnn,
           "inductor": make_inductor}
+# With inputs and outputs where they are: what a call costs is the network's alone.
+BOUND_MAKERS = {"ours": make_ours_bound, "onnxruntime": make_onnxruntime_bound}
 # PyTorch is 6 GB: an environment of its own, made by tool/deps.sh inductor.
 PYTHON = {"inductor": os.path.join(ROOT, ".venv-inductor", "bin", "python")}
 
 
-def contend(kind, path, threads, folder):
+def contend(kind, path, threads, folder, is_bound):
     to_parent = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # libraries print as they like
     feeds = dict(np.load(f"{folder}/../feeds.npz"))
-    run = MAKERS[kind](path, feeds, threads, folder)
+    run = (BOUND_MAKERS if is_bound else MAKERS)[kind](path, feeds, threads, folder)
     for _ in range(5):
         answer = run()
     np.savez(f"{folder}/answer.npz", *answer)
@@ -192,7 +229,7 @@ class Contender:
         self.name, self.kind = name, kind
         self.folder = tempfile.mkdtemp(prefix=f"{kind}-", dir=folder)
         command = [PYTHON.get(kind, sys.executable), os.path.abspath(__file__), "--contend", kind, os.path.abspath(path), self.folder,
-                   "--threads", str(args.threads)]
+                   "--threads", str(args.threads)] + (["--bound"] if args.bound else [])
         if not os.path.exists(command[0]):
             raise Unfit(f"not installed: run tool/deps.sh {kind}")
         with open(f"{self.folder}/log", "w", encoding="utf-8") as log:
@@ -245,6 +282,7 @@ def check_answer(c, judge, tolerance):
     if len(c.answer) != len(judge.answer):
         raise Unfit(f"{len(c.answer)} outputs, {judge.name} has {len(judge.answer)}")
     for got, want in zip(c.answer, judge.answer):
+        got, want = got.astype(np.float64), want.astype(np.float64)
         error = np.inf if got.size != want.size else np.abs(got.ravel() - want.ravel()).max() / max(np.abs(want).max(), 1e-30)
         if not error <= tolerance:
             raise Unfit(f"an output differs from {judge.name}'s by {error:.2g} of its largest (shapes {got.shape}, {want.shape})")
@@ -287,6 +325,8 @@ def main():
     parser.add_argument("--onnx", help="the network, for the peers")
     parser.add_argument("--ours", action="append", default=[], help="name=model.so; the first one is compared")
     parser.add_argument("--peer", action="append", default=[], choices=[kind for kind in MAKERS if kind != "ours"])
+    parser.add_argument("--feeds", help="its inputs by name, an .npz; without it random ones")
+    parser.add_argument("--bound", action="store_true", help="inputs and outputs stay where they are; of: " + ", ".join(BOUND_MAKERS))
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--block", type=float, default=300, help="ms")
     parser.add_argument("--tolerance", type=float, default=1e-2,
@@ -298,13 +338,16 @@ def main():
     args = parser.parse_args()
     if args.contend:
         kind, path, folder = args.contend
-        contend(kind, path, args.threads, folder)
+        contend(kind, path, args.threads, folder, args.bound)
         return
     if not args.onnx:
         parser.error("--onnx is needed: the network's inputs")
+    unbound = [peer for peer in args.peer if args.bound and peer not in BOUND_MAKERS]
+    if unbound:
+        parser.error(f"--bound: {', '.join(unbound)} cannot, only {', '.join(BOUND_MAKERS)}")
     # Its removal is registered first, so that it comes after the end of those who use it.
     work = tempfile.TemporaryDirectory(prefix="peers-")
-    np.savez(f"{work.name}/feeds.npz", **random_feeds(args.onnx))
+    np.savez(f"{work.name}/feeds.npz", **(np.load(args.feeds) if args.feeds else random_feeds(args.onnx)))
     contenders, left_out = start(args, work.name)
     rng = random.Random(args.seed)
     latency = {c.name: [] for c in contenders}

@@ -235,6 +235,19 @@ static double operator_cycles(const seer_nest_statement *st, const seer_target *
       INT_CYCLES * (double)(st->n_int - st->n_int_mul - st->n_dot);
 }
 
+// Of an element whose lanes lie rows apart: a load and an insert for each. Where copies of the tile
+// go along the rows, squares are loaded row by row and turned round by shuffles, of which one
+// starts in a cycle (code/access/square.c).
+static double apart_loads(const seer_nest_statement *st, uint32_t a, double lanes) {
+  const seer_nest_access *access = &st->access[a];
+  for (uint32_t l = st->first_tile; l + 1 < st->n_loop; l++) {
+    bool is_along = access->loop_dim[l] == access->rank - 1 && access->loop_coef[l] == 1;
+    if (is_along && (double)st->loop[l].extent >= lanes)
+      return (1 + LOADS_PER_CYCLE * log2(lanes)) / lanes;
+  }
+  return 1.5;
+}
+
 static void profile_tile(const seer_nest_statement *st, const seer_target *target,
     const footprint *feet, seer_statement_profile *out) {
   double lanes_max = seer_target_lanes(target), extent = 1;
@@ -276,7 +289,7 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
     double loads = moves_with_vector ? elems / out->lanes : elems;
     bool is_strided = moves_with_vector && access->storage != SEER_NEST_PACKED &&
         access->rank > 0 && access->loop_dim[st->n_loop - 1] != access->rank - 1;
-    if (is_strided) loads = elems * 1.5;  // gather: one load and an insert per lane
+    if (is_strided) loads = elems * apart_loads(st, a, out->lanes);
     if (access->is_guarded) {
       double share = border_share(st, access, block);
       if (bodies > 1) loads *= 1 + (GUARDED_WINDOW - 1) * share;

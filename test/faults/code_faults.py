@@ -2,6 +2,7 @@
 from fault import Fault as F
 
 GEN, MATH, LLVM, SOURCE, BUILD = "src/code/gen/", "src/code/math/", "src/code/llvm/translate.c", "src/code/source/", "src/code/build/"
+ACCESS = "src/code/access/"
 
 CODE = [
     # ---- space: formulations, sketches, lowering
@@ -35,10 +36,10 @@ CODE = [
       "test_property_tile|test_property_codegen|test_property_bounds|golden_code_tile"),
 
     # ---- code of kernels
-    F("an element behind the last is safe", "guard", GEN + "access.c", "return low >= 0 && high < g->loop->buf[addr->buf].n_elems;",
+    F("an element behind the last is safe", "guard", ACCESS + "pointer.c", "return low >= 0 && high < g->loop->buf[addr->buf].n_elems;",
       "return low >= 0 && high <= g->loop->buf[addr->buf].n_elems;", "test_property_bounds|test_property_vector|test_property_codegen"),
-    F("scattered stores without their guard", "guard", GEN + "access.c", "choose(g, cond, p, g->scratch), elem_bytes);",
-      "choose(g, cond, p, p), elem_bytes);", "test_property_vector|test_property_codegen|test_code_vector"),
+    F("scattered stores without their guard", "guard", ACCESS + "access.c", "seer_access_choose(g, cond, p, g->scratch),",
+      "seer_access_choose(g, cond, p, p),", "test_property_vector|test_property_codegen|test_code_vector"),
     F("loops run once at least", "guard", GEN + "loop.c", "    may_be_empty = plan->bound_low < 1;\n",
       "    may_be_empty = plan->bound_low < 0;\n", "test_property_codegen|test_property_vector|golden_code"),
     F("vectors of a tail are whole ones", "lanes", GEN + "copies.c", "seer_gen_const_i64(g, plan->lanes - 1)", "seer_gen_const_i64(g, 0)",
@@ -85,6 +86,14 @@ CODE = [
       "test_property_cast", ("Cast",)),
     F("the highest integer is a float below it", "saturation", GEN + "cast.c", "  if (has_highest) return x;", "  if (true || has_highest) return x;",
       "test_property_cast", ("Cast",)),
+    F("lanes apart by whole vectors", "bounds", ACCESS + "apart.c", "return k + 1 == r->n ? span - r->lanes : (int64_t)k * r->lanes;",
+      "return span > 0 ? (int64_t)k * r->lanes : 0;", "test_property_vector_operators"),
+    F("lanes apart of the neighbour", "lanes", ACCESS + "apart.c", "  *out_at = (uint32_t)(elem - begin_of(r, k));",
+      "  *out_at = (uint32_t)(elem - begin_of(r, k)) ^ (l == 1);", "test_property_vector_operators"),
+    F("masks of lanes apart, not spread", "guard", ACCESS + "apart.c", "seer_vec_shuffle(g->b, mask, none, from),", "from[0] ? mask : none,",
+      "test_property_vector_operators"),
+    F("a shuffle's second argument is the first", "lanes", LLVM, "  return LLVMBuildShuffleVector(t->b, x, y, LLVMConstVector(lane, order->n)",
+      "  return LLVMBuildShuffleVector(t->b, x, x, LLVMConstVector(lane, order->n)", "test_code_llvm|test_property_vector|test_property_codegen"),
     F("high half is the low one", "lanes", LLVM, "node->op == SEER_VEC_HIGH_HALF ? node->lanes : 0;",
       "node->op == SEER_VEC_HIGH_HALF ? 0 : 0;", "test_code_llvm|test_property_vector|test_property_codegen"),
 

@@ -259,12 +259,91 @@ static void reductions(void **state) {
   end(&t, 300);
 }
 
+// Lanes every `step` elements, from the row's first element or up to its last one, in loops that
+// cut into vectors of many lengths; with a guard that masks lanes at both ends.
+static void steps(void **state) {
+  (void)state;
+  trial t;
+  begin(&t);
+  for (int d = SEER_DTYPE_NONE + 1; d < SEER_DTYPE_COUNT; d++) {
+    const char *dtype = seer_dtype_name((seer_dtype)d);
+    for (int step = -9; step <= 9; step++) {
+      if (step == 0 || step == 1) continue;
+      int apart = step < 0 ? -step : step, n = apart * (COLUMNS - 1) + 1;
+      int first = step < 0 ? n - 1 : 0;
+      static const char *const guards[] = {"", " if (@i >= 2) & (@i < 17) else $y[0]",
+          " if @o < 3 else $y[0]", " if (@i + @o < 12) & (@o > 1) else $y[0]"};
+      for (size_t k = 0; k < SEER_COUNT_OF(guards); k++) {
+        const char *text = seer_arena_printf(t.arena,
+            "loop test {\n"
+            "  input $x %s[%d, %d] of 0\n"
+            "  input $y %s[1] of 1\n"
+            "  output $z %s[%d, %d] of 2\n"
+            "  phase {\n"
+            "    parallel @o < %d stage 0 {\n"
+            "      vector @i < %d stage 0 {\n"
+            "        store $z[@o, @i] stage 0 = $x[@o, @i * %d + %d]%s\n"
+            "      }\n"
+            "    }\n"
+            "  }\n"
+            "}\n",
+            dtype, ROWS, n, dtype, dtype, ROWS, COLUMNS, ROWS, COLUMNS, step, first, guards[k]);
+        assert_true(check_text(&t, text, ANYTHING, 0));
+        seer_arena_reset(t.arena);
+      }
+    }
+  }
+  assert_true(t.met[SEER_VEC_SHUFFLE] > 1000);
+  end(&t, 1000);
+}
+
+// Copies along rows, lanes from row to row: all of them, cut by bounds that only data of the loops
+// around give, or guarded; squares and what is left beside them.
+static void squares(void **state) {
+  (void)state;
+  static const char *const bounds[][2] = {{"", ""}, {" bound 21 - @o", ""},
+      {"", " bound 23 - @o * 2"}, {" bound @o * 9 + 3", " bound 20"}};
+  static const char *const values[] = {"$x[@i, @o, @u]", "$x[@i, @o, @u + 1]",
+      "$x[@i, @o, @u - 2] if @u >= 2 else $y[0]", "$x[@i, @o + 1, @u] if @o < 2 else $y[0]",
+      "$x[@i + 1, @o, 24 - @u] + $x[@i, @o, @u]"};
+  trial t;
+  begin(&t);
+  for (int d = SEER_DTYPE_NONE + 1; d < SEER_DTYPE_COUNT; d++) {
+    const char *dtype = seer_dtype_name((seer_dtype)d);
+    for (size_t k = 0; k < SEER_COUNT_OF(values) * SEER_COUNT_OF(bounds); k++) {
+      const char *const *bound = bounds[k % SEER_COUNT_OF(bounds)];
+      const char *text = seer_arena_printf(t.arena,
+          "loop test {\n"
+          "  input $x %s[25, 3, 25] of 0\n"
+          "  input $y %s[1] of 1\n"
+          "  output $z %s[3, 24, 24] of 2\n"
+          "  phase {\n"
+          "    parallel @o < 3 stage 0 {\n"
+          "      unroll @u < 24 stage 0%s {\n"
+          "        vector @i < 24 stage 0%s {\n"
+          "          store $z[@o, @u, @i] stage 0 = %s\n"
+          "        }\n"
+          "      }\n"
+          "    }\n"
+          "  }\n"
+          "}\n",
+          dtype, dtype, dtype, bound[0], bound[1], values[k / SEER_COUNT_OF(bounds)]);
+      check_text(&t, text, MODERATE, 0);
+      seer_arena_reset(t.arena);
+    }
+  }
+  assert_true(t.met[SEER_VEC_SHUFFLE] > 1000);
+  end(&t, 1000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operators),
       cmocka_unit_test(functions),
       cmocka_unit_test(conversions),
       cmocka_unit_test(reductions),
+      cmocka_unit_test(steps),
+      cmocka_unit_test(squares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

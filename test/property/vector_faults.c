@@ -271,6 +271,23 @@ static bool other_lane(seer_vec_code *code, uint32_t id) {
   return true;
 }
 
+static bool is_shuffle(const seer_vec_code *code, const seer_vec_node *node) {
+  return (void)code, node->op == SEER_VEC_SHUFFLE;
+}
+
+static bool other_order(seer_vec_code *code, uint32_t id) {
+  const seer_vec_order *order = &code->order[at(code, id)->imm];
+  uint16_t lane[SEER_VEC_MAX_LANES];
+  for (uint32_t l = 0; l < order->n; l++)
+    lane[l] = (uint16_t)((order->lane[l] + 1u) % (2 * order->n));
+  code->order =
+      SEER_GROW(code->arena, seer_vec_order, code->order, code->n_order, &(size_t){code->n_order});
+  code->order[code->n_order] = (seer_vec_order){.n = order->n};
+  code->order[code->n_order].lane = seer_arena_memdup(code->arena, lane, sizeof(lane));
+  at(code, id)->imm = code->n_order++;
+  return true;
+}
+
 static bool has_user_next(const seer_vec_code *code, const seer_vec_node *node) {
   const seer_vec_node *next = &code->node[node->next];
   uint32_t id = (uint32_t)(node - code->node);
@@ -318,6 +335,7 @@ static const struct {
     {"no sum", is_sum, no_sum, 0.6},
     {"less or equal", is_compared, or_equal, 0.4},
     {"another lane", is_lane, other_lane, 0.6},
+    {"another order of lanes", is_shuffle, other_order, 0.6},
     {"behind its use", has_user_next, behind_its_use, 1},
     {"parts beyond their bound", is_leave, leave_out, 0.7},
 };

@@ -26,7 +26,8 @@ void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c,
 
 void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
   SEER_ASSERT(g->n_open < SEER_GEN_MAX_OPEN, "%u open loops", g->n_open);
-  g->open[g->n_open++] = (seer_gen_open){.var = var, .trip = trip, .is_copies = is_copies};
+  g->open[g->n_open++] =
+      (seer_gen_open){.var = var, .trip = trip, .is_copies = is_copies, .depth = g->depth};
 }
 
 // Loads after it are not merged with loads before it.
@@ -90,9 +91,12 @@ static void for_lanes(
     seer_gen *g, uint32_t id, seer_vec bound, void (*each)(void *user), void *user) {
   const seer_tile_for *plan = &g->tile->of[id];
   int64_t at = 0;
+  uint32_t old_n = g->n_vector;
   g->chunk = 0;
+  g->n_vector = 1;
   if (g->outer_lanes == id) {
     lanes_copy(g, id, 0, g->outer_first, plan->lanes, SEER_GEN_NONE, each, user);
+    g->n_vector = old_n;
     return;
   }
   if (plan->is_chunk_loop) {
@@ -110,6 +114,7 @@ static void for_lanes(
     at = trips * plan->lanes;
     g->chunk = 1;
   }
+  g->n_vector = (uint32_t)((g->now[id].trip - at + plan->lanes - 1) / plan->lanes);
   for (; at < g->now[id].trip; g->chunk++) {
     uint32_t lanes = seer_tile_next_lanes(plan, g->now[id].trip - at);
     lanes_copy(g, id, at, SEER_GEN_NONE, lanes,
@@ -117,6 +122,7 @@ static void for_lanes(
     at += lanes;
   }
   g->chunk = 0;
+  g->n_vector = old_n;
 }
 
 void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), void *user) {
@@ -137,6 +143,7 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
     for_lanes(g, id, bound, each, user);
   } else {
     seer_gen_open_loop(g, node->var, g->now[id].trip, true);
+    g->open[g->n_open - 1].is_cut = bound.i != 0;
     for (int64_t i = 0; i < g->now[id].trip; i++) {
       uint32_t keep = g->n_pred;
       seer_gen_bind_var(g, node->var, SEER_GEN_CONST, i, SEER_GEN_NONE);

@@ -145,6 +145,7 @@ void seer_gen_address(
   const seer_loop_buf *decl = &g->loop->buf[buf];
   memset(out, 0, sizeof(*out));
   out->buf = buf;
+  out->index = index;
   out->is_regular = true;
   out->is_inside = true;
   SEER_ASSERT(
@@ -265,6 +266,7 @@ static seer_gen_value load(seer_gen *g, seer_expr e) {
   seer_gen_condition guard = {0};
   seer_gen_value otherwise = {0};
   if (node->arg[0].i != 0) {
+    guard.is_guarded = true;
     conjunction(g, node->arg[0], &guard);
     if (is_never(g, &guard)) return seer_gen_expr(g, node->arg[1]);
     if (guard.uniform.i != 0 || guard.mask.i != 0) otherwise = seer_gen_expr(g, node->arg[1]);

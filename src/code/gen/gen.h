@@ -11,7 +11,7 @@
 //   value.c     values that are at hand: numbering, constants, splats, sums, pointers
 //   math.c      exp, log, erf, ... as vector code       small.c    floats narrower than f32
 //   operator.c  one operator on values
-//   access.c    loads and stores at an address          prefetch.c packed weights, ahead of time
+//   ../access/  loads and stores at an address; packed weights, ahead of time
 //   expr.c      expressions, with what they load
 //   copies.c    a loop's variable, copy by copy
 //   hoist.c     accumulators, kept in registers         version.c  which versions a tile gets
@@ -108,6 +108,8 @@ typedef struct {
   uint32_t var;
   int64_t trip;  // at most so many iterations
   bool is_copies;  // one copy of the body per value; else it stays a loop (or numbers the parts)
+  bool is_cut;  // some of its copies may not be meant
+  uint32_t depth;  // of run-time loops around it
 } seer_gen_open;
 
 typedef struct seer_gen_memo seer_gen_memo;
@@ -130,6 +132,7 @@ typedef struct {
   seer_gen_var *var;
   uint32_t depth;
   uint32_t lane_var, lanes, chunk;
+  uint32_t n_vector;  // that the loop of the lanes is cut into here
   uint32_t outer_lanes;  // VECTOR node whose vectors are a run-time loop further out; 0: none
   seer_vec outer_first;  // its first lane now
   seer_vec lane_mask;  // i1 lanes, NONE: all
@@ -230,11 +233,12 @@ void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dty
 seer_vec seer_gen_identity(
     seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes);
 
-// ---- access.c
+// ---- ../access/
 typedef struct {
   uint32_t buf;
   bool is_regular;  // `at` holds; else `lanes` has one i64 element offset per lane
   bool is_inside;  // every dimension's index is inside the buffer whatever the variables are
+  const seer_expr *index;  // what it is the place of
   seer_sum at;
   seer_vec lanes;
 } seer_gen_addr;
@@ -242,6 +246,7 @@ typedef struct {
 typedef struct {
   seer_vec uniform, mask;  // i1, and one for each lane; NONE: true
   uint32_t depth;  // of the innermost loop at run time that `uniform` depends on
+  bool is_guarded;  // what is meant may differ between copies, though it is known in each of them
 } seer_gen_condition;
 // The address is inside the buffer's memory whatever the run-time values are.
 bool seer_gen_is_safe(const seer_gen *g, const seer_gen_addr *addr);
@@ -262,7 +267,6 @@ seer_gen_value seer_gen_load_target(
 void seer_gen_store_target(
     seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
 
-// ---- prefetch.c
 // After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
 // that is worth an instruction.
 void seer_gen_prefetch(

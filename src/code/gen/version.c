@@ -136,9 +136,10 @@ typedef struct {
   bool found;
 } register_search;
 
-static void find_register(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
+static void find_register(
+    void *user, uint32_t buf, const seer_expr *index, uint32_t n_index, bool is_store) {
   register_search *s = user;
-  (void)index, (void)n_index;
+  (void)index, (void)n_index, (void)is_store;
   s->found = s->found || s->tile->buf[buf].is_register;
 }
 

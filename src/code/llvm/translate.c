@@ -205,6 +205,14 @@ static LLVMValueRef half_of(translator *t, const seer_vec_node *node, LLVMValueR
       t->b, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(lane, node->lanes), "");
 }
 
+static LLVMValueRef shuffle(
+    translator *t, const seer_vec_node *node, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef lane[SEER_VEC_MAX_LANES];
+  const seer_vec_order *order = &t->code->order[node->imm];
+  for (uint32_t l = 0; l < order->n; l++) lane[l] = number(t, SEER_VEC_I32, order->lane[l]);
+  return LLVMBuildShuffleVector(t->b, x, y, LLVMConstVector(lane, order->n), "");
+}
+
 // Those that the table has no word for.
 static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLVMValueRef *x) {
   switch ((int)node->op) {
@@ -245,6 +253,8 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
     case SEER_VEC_LOW_HALF:
     case SEER_VEC_HIGH_HALF:
       return half_of(t, node, x[0]);
+    case SEER_VEC_SHUFFLE:
+      return shuffle(t, node, x[0], x[1]);
     default:
       return NULL;
   }

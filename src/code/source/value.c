@@ -293,6 +293,20 @@ static const char *insert(seer_source *s, seer_vec v) {
   return text.data;
 }
 
+static const char *shuffle(seer_source *s, const seer_vec_node *node, uint32_t bits) {
+  const seer_vec_order *order = &s->code->order[node->imm];
+  seer_text text;
+  seer_text_init(&text, s->arena);
+  seer_text_printf(&text, "__builtin_shufflevector(%s, %s", argument(s, node, 0, bits),
+      argument(s, node, 1, bits));
+  for (uint32_t l = 0; l < order->n; l++) {
+    seer_text_put(&text, l % 16 == 0 ? ",\n        " : ", ");
+    seer_text_printf(&text, "%u", order->lane[l]);
+  }
+  seer_text_put(&text, ")");
+  return text.data;
+}
+
 static const char *between_lanes(seer_source *s, seer_vec v) {
   const seer_vec_node *node = seer_source_at(s, v);
   const seer_vec_node *first = seer_source_at(s, node->arg[0]);
@@ -316,6 +330,8 @@ static const char *between_lanes(seer_source *s, seer_vec v) {
       return fill_in(s, v, bits, "low_$A($0)");
     case SEER_VEC_HIGH_HALF:
       return fill_in(s, v, bits, "high_$A($0)");
+    case SEER_VEC_SHUFFLE:
+      return shuffle(s, node, bits);
     case SEER_VEC_ANY:
       return fill_in(s, v, from, first->lanes == 1 ? "$0" : "any_$A($0)");
     case SEER_VEC_SELECT:

@@ -76,15 +76,18 @@ static uint32_t lanes_of_block(const decider *d, uint32_t id) {
 
 typedef struct {
   seer_tile *tile;
-  uint32_t var;  // of the lanes
-  int64_t n;  // accesses whose lanes lie apart
+  uint32_t var, lanes;
+  int64_t n;  // accesses whose lanes are loaded or stored one by one
 } apart;
 
-static void count_apart(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
+static void count_apart(
+    void *user, uint32_t buf, const seer_expr *index, uint32_t n_index, bool is_store) {
   apart *a = user;
   int64_t step;
   (void)n_index;
-  a->n += !seer_tile_lane_step(a->tile, buf, index, a->var, &step) || (step != 0 && step != 1);
+  bool is_one_by_one = !seer_tile_lane_step(a->tile, buf, index, a->var, &step) ||
+      (step != 0 && step != 1 && (is_store || !seer_tile_is_picked(step, a->lanes)));
+  a->n += is_one_by_one;
 }
 
 // How many copies of its body the vectors of a loop come to.
@@ -99,7 +102,7 @@ static int64_t cut_into_vectors(const decider *d, const seer_loop_node *node, se
 }
 
 static int64_t count_singles(seer_tile *tile, const seer_loop_node *node, const seer_tile_for *of) {
-  apart a = {.tile = tile, .var = node->var};
+  apart a = {.tile = tile, .var = node->var, .lanes = of->lanes};
   seer_tile_visit_accesses(tile, node->body, count_apart, &a);
   return a.n * (of->is_chunk_loop ? of->lanes : node->extent);
 }

@@ -114,8 +114,10 @@ typedef struct {
   bool found;
 } search;
 
-static void find_choice(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
+static void find_choice(
+    void *user, uint32_t buf, const seer_expr *index, uint32_t n_index, bool is_store) {
   search *s = user;
+  (void)is_store;
   s->found = s->found ||
       (s->tile->buf[buf].is_register && seer_tile_index_depends(s->tile, index, n_index, s->var));
 }

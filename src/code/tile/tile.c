@@ -49,14 +49,14 @@ void seer_tile_visit_loads(
 
 typedef struct {
   seer_tile *tile;
-  void (*visit)(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index);
+  seer_tile_visit *visit;
   void *user;
 } access_visit;
 
 static void visit_as_access(void *user, seer_expr load) {
   access_visit *v = user;
   const seer_expr_node *node = seer_tile_at(v->tile, load);
-  v->visit(v->user, node->ref, &v->tile->loop->expr.index[node->index0], node->n_index);
+  v->visit(v->user, node->ref, &v->tile->loop->expr.index[node->index0], node->n_index, false);
 }
 
 static void visit_accesses(access_visit *v, uint32_t id) {
@@ -67,13 +67,12 @@ static void visit_accesses(access_visit *v, uint32_t id) {
       seer_tile_visit_loads(v->tile, node->value[0], visit_as_access, v);
     for (uint32_t k = 0; node->kind == SEER_NODE_STORE && k < node->n_values; k++) {
       seer_tile_visit_loads(v->tile, node->value[k], visit_as_access, v);
-      v->visit(v->user, node->buf[k], node->index, node->n_index);
+      v->visit(v->user, node->buf[k], node->index, node->n_index, true);
     }
   }
 }
 
-void seer_tile_visit_accesses(seer_tile *tile, uint32_t id,
-    void (*visit)(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index), void *user) {
+void seer_tile_visit_accesses(seer_tile *tile, uint32_t id, seer_tile_visit *visit, void *user) {
   access_visit v = {tile, visit, user};
   visit_accesses(&v, id);
 }

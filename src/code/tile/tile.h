@@ -98,11 +98,18 @@ void seer_tile_visit_loads(
     seer_tile *tile, seer_expr e, void (*visit)(void *user, seer_expr load), void *user);
 // Calls visit for each load and each target of a store in the block `id`; a load that several
 // statements share, once for each.
-void seer_tile_visit_accesses(seer_tile *tile, uint32_t id,
-    void (*visit)(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index), void *user);
+typedef void seer_tile_visit(
+    void *user, uint32_t buf, const seer_expr *index, uint32_t n_index, bool is_store);
+void seer_tile_visit_accesses(seer_tile *tile, uint32_t id, seer_tile_visit *visit, void *user);
 // Elements from lane to lane of an access, if they are the same for all lanes of a loop over `var`.
 bool seer_tile_lane_step(
     const seer_tile *tile, uint32_t buf, const seer_expr *index, uint32_t var, int64_t *out_step);
+// Lanes so many elements apart, and no further, are loaded as the vectors that they lie in, of
+// which shuffles pick them: with more, that is as many instructions as there are lanes, or more.
+static inline bool seer_tile_is_picked(int64_t step, uint32_t lanes) {
+  int64_t apart = step < 0 ? -step : step;
+  return step != 1 && apart != 0 && apart <= 8 && apart <= lanes / 2;
+}
 // Lanes of the next vector of a LANES loop when `rest` elements are left.
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest);
 // Whether the loop `var` around block `id` chooses between registers.

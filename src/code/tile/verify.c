@@ -40,9 +40,10 @@ typedef struct {
   uint32_t bytes;  // of the widest element
 } widest;
 
-static void note_access(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
+static void note_access(
+    void *user, uint32_t buf, const seer_expr *index, uint32_t n_index, bool is_store) {
   widest *w = user;
-  (void)index, (void)n_index;
+  (void)index, (void)n_index, (void)is_store;
   uint32_t bytes = seer_dtype_bytes(w->tile->loop->buf[buf].dtype);
   if (bytes > w->bytes) w->bytes = bytes;
 }

@@ -2,7 +2,7 @@
 // writes code can ask whether something is known.
 #include <string.h>
 
-#include "code/vector/vector.h"
+#include "code/vector/internal.h"
 
 #define BUCKETS 256
 
@@ -242,6 +242,26 @@ seer_vec seer_vec_half(seer_vec_builder *b, seer_vec x, bool is_high) {
   if (lanes == 1) return seer_vec_extract(b, x, is_high);
   return across(
       b, is_high ? SEER_VEC_HIGH_HALF : SEER_VEC_LOW_HALF, elem_of(b, x), lanes, x, NO_VALUE, 0);
+}
+
+uint32_t seer_vec_add_order(seer_vec_code *code, uint32_t n, const uint16_t *lane) {
+  for (uint32_t k = 0; k < code->n_order; k++) {
+    const seer_vec_order *order = &code->order[k];
+    if (order->n == n && memcmp(order->lane, lane, n * sizeof(*lane)) == 0) return k;
+  }
+  size_t cap = code->cap_order;
+  code->order = SEER_GROW(code->arena, seer_vec_order, code->order, code->n_order, &cap);
+  code->cap_order = (uint32_t)cap;
+  seer_vec_order *order = &code->order[code->n_order];
+  *order = (seer_vec_order){.n = n, .lane = SEER_NEW_ARRAY(code->arena, uint16_t, n)};
+  memcpy(order->lane, lane, n * sizeof(*lane));
+  return code->n_order++;
+}
+
+seer_vec seer_vec_shuffle(seer_vec_builder *b, seer_vec x, seer_vec y, const uint16_t *lane) {
+  uint32_t lanes = seer_vec_at(b->code, x)->lanes;
+  return across(
+      b, SEER_VEC_SHUFFLE, elem_of(b, x), lanes, x, y, seer_vec_add_order(b->code, lanes, lane));
 }
 
 seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask) {

@@ -205,6 +205,16 @@ static void any_lane(machine *m, uint32_t id) {
   settle(m, id);
 }
 
+static void shuffle(machine *m, uint32_t id) {
+  const seer_vec_node *node = &m->code->node[id];
+  const seer_vec_order *order = &m->code->order[node->imm];
+  for (uint32_t l = 0; l < order->n; l++) {
+    uint32_t from = order->lane[l];
+    take_lane(m, id, l, node->arg[from / order->n], from % order->n);
+  }
+  settle(m, id);
+}
+
 static void between_lanes(machine *m, uint32_t id) {
   const seer_vec_node *node = &m->code->node[id];
   uint32_t first = 0, step = 1;
@@ -214,6 +224,9 @@ static void between_lanes(machine *m, uint32_t id) {
       return;
     case SEER_VEC_ANY:
       any_lane(m, id);
+      return;
+    case SEER_VEC_SHUFFLE:
+      shuffle(m, id);
       return;
     case SEER_VEC_SPLAT:
       step = 0;
@@ -405,6 +418,7 @@ static bool run_node(machine *m, uint32_t id) {
     case SEER_VEC_INSERT:
     case SEER_VEC_LOW_HALF:
     case SEER_VEC_HIGH_HALF:
+    case SEER_VEC_SHUFFLE:
     case SEER_VEC_ANY:
       between_lanes(m, id);
       return true;

@@ -9,6 +9,9 @@
 const char *seer_vec_line(
     const seer_vec_code *code, const seer_vec_phase *phase, uint32_t id, seer_arena *arena);
 
+// The number of an order in code->order; added if there is none like it. `lane` is borrowed.
+uint32_t seer_vec_add_order(seer_vec_code *code, uint32_t n, const uint16_t *lane);
+
 static inline bool seer_vec_is_load(const seer_vec_node *node) {
   return node->op == SEER_VEC_LOAD || node->op == SEER_VEC_LOAD_MASKED;
 }

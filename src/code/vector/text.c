@@ -102,6 +102,16 @@ static void put_access(printer *p, const seer_vec_node *node) {
   if (node->is_invariant) seer_text_put(&p->text, " invariant");
 }
 
+static void put_order(printer *p, const seer_vec_node *node) {
+  seer_text_put(&p->text, " lanes");
+  if (node->imm < 0 || node->imm >= p->code->n_order) {  // broken code is printed too
+    seer_text_put(&p->text, " ?");
+    return;
+  }
+  const seer_vec_order *order = &p->code->order[node->imm];
+  for (uint32_t l = 0; l < order->n; l++) seer_text_printf(&p->text, " %u", order->lane[l]);
+}
+
 // Without its blocks.
 static void put_head(printer *p, uint32_t id) {
   const seer_vec_node *node = &p->code->node[id];
@@ -127,6 +137,9 @@ static void put_head(printer *p, uint32_t id) {
     case SEER_VEC_EXTRACT:
     case SEER_VEC_INSERT:
       seer_text_printf(&p->text, " lane %" PRId64, node->imm);
+      break;
+    case SEER_VEC_SHUFFLE:
+      put_order(p, node);
       break;
     case SEER_VEC_LOAD:
     case SEER_VEC_LOAD_MASKED:
@@ -373,6 +386,19 @@ static seer_status parse_access(parser *p, seer_vec_node *node) {
   return SEER_OK;
 }
 
+// "lanes 0 2 4 6": as many as the value has.
+static seer_status parse_order(parser *p, seer_vec_node *node) {
+  uint16_t lane[SEER_VEC_MAX_LANES];
+  int64_t from = 0;
+  SEER_TRY(seer_scan_expect(p->scan, "lanes"));
+  for (uint32_t l = 0; l < node->lanes; l++) {
+    SEER_TRY(parse_in(p, 0, 2 * SEER_VEC_MAX_LANES - 1, &from));
+    lane[l] = (uint16_t)from;
+  }
+  node->imm = seer_vec_add_order(p->code, node->lanes, lane);
+  return SEER_OK;
+}
+
 // What stands behind the arguments.
 static seer_status parse_rest(parser *p, seer_vec_node *node) {
   switch ((int)node->op) {
@@ -392,6 +418,8 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
     case SEER_VEC_INSERT:
       SEER_TRY(seer_scan_expect(p->scan, "lane"));
       return parse_in(p, 0, SEER_VEC_MAX_LANES - 1, &node->imm);
+    case SEER_VEC_SHUFFLE:
+      return parse_order(p, node);
     case SEER_VEC_STORE:
     case SEER_VEC_STORE_MASKED:
       node->lanes = seer_vec_at(p->code, node->arg[1])->lanes;

@@ -88,6 +88,12 @@ typedef struct {
   uint32_t n_bytes;
 } seer_vec_fill;
 
+// The lanes that a SHUFFLE takes.
+typedef struct {
+  uint32_t n;  // as many as its arguments have each
+  uint16_t *lane;  // below 2 n
+} seer_vec_order;
+
 typedef struct {
   const char *name;  // of the function
   seer_vec_block body;
@@ -103,6 +109,8 @@ typedef struct {
   seer_vec_node *node;  // [0] unused
   uint32_t n_fill, cap_fill;
   seer_vec_fill *fill;
+  uint32_t n_order, cap_order;
+  seer_vec_order *order;  // all different
   uint32_t n_phase;
   seer_vec_phase phase[SEER_DAG_MAX_STAGES];
   struct seer_vec_consts *consts;  // build.c
@@ -158,6 +166,8 @@ seer_vec seer_vec_splat(seer_vec_builder *b, seer_vec x, uint32_t lanes);  // x:
 seer_vec seer_vec_extract(seer_vec_builder *b, seer_vec x, uint32_t lane);
 seer_vec seer_vec_insert(seer_vec_builder *b, seer_vec x, seer_vec one, uint32_t lane);
 seer_vec seer_vec_half(seer_vec_builder *b, seer_vec x, bool is_high);  // of one lane: no vector
+// Lane l is lane[l] of x or, from as many on as x has lanes, of y; `lane` is borrowed.
+seer_vec seer_vec_shuffle(seer_vec_builder *b, seer_vec x, seer_vec y, const uint16_t *lane);
 seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);  // of one lane: itself
 seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes);
 

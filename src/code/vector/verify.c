@@ -293,6 +293,20 @@ static seer_status check_lanes(const verifier *v, uint32_t id) {
     case SEER_VEC_HIGH_HALF:
       if (x->lanes % 2 != 0) return FAULT(v, id, "%u lanes have no halves", x->lanes);
       return check_value(v, id, x->elem, x->lanes / 2u);
+    case SEER_VEC_SHUFFLE: {
+      SEER_TRY(check_arg(v, id, 1, x->elem, x->lanes));
+      SEER_TRY(check_value(v, id, x->elem, x->lanes));
+      if (node->imm < 0 || node->imm >= v->code->n_order)
+        return FAULT(v, id, "order %" PRId64 ", there are %u", node->imm, v->code->n_order);
+      const seer_vec_order *order = &v->code->order[node->imm];
+      if (order->n != x->lanes)
+        return FAULT(v, id, "an order of %u lanes, must be %u", order->n, x->lanes);
+      for (uint32_t l = 0; l < order->n; l++) {
+        if (order->lane[l] >= 2u * order->n)
+          return FAULT(v, id, "lane %u, there are %u", order->lane[l], 2u * order->n);
+      }
+      return SEER_OK;
+    }
     default:  // ANY
       SEER_TRY(check_arg(v, id, 0, SEER_VEC_I1, x->lanes));
       return check_value(v, id, SEER_VEC_I1, 1);
@@ -491,6 +505,7 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_INSERT:
     case SEER_VEC_LOW_HALF:
     case SEER_VEC_HIGH_HALF:
+    case SEER_VEC_SHUFFLE:
     case SEER_VEC_ANY:
       return check_lanes(v, id);
     case SEER_VEC_MOVE:

@@ -331,7 +331,8 @@ static seer_vec whole(world *w, int64_t value) {
   return seer_vec_const(&w->b, SEER_VEC_I64, 1, (uint64_t)value);
 }
 
-// Lanes in reverse order, the last one replaced, halves swapped (part 0, 1, 2), of each type.
+// Lanes in reverse order, the last one replaced, halves swapped, one in all, every other one of two
+// vectors (part 0 to 4), of each type.
 static void lanes_move(shaped *s, seer_vec i, seer_vec_elem elem, uint32_t part) {
   world *w = s->w;
   seer_vec_builder *b = &w->b;
@@ -347,7 +348,10 @@ static void lanes_move(shaped *s, seer_vec i, seer_vec_elem elem, uint32_t part)
   store_result(w, part + 2, high, i);
   store_result(w, part + 2, low, seer_vec2(b, SEER_VEC_ADD_INDEX, i, whole(w, lanes / 2)));
   store_result(w, part + 3, seer_vec_splat(b, seer_vec_extract(b, x, lanes / 2), lanes), i);
-  for (uint32_t k = 0; k < 4; k++) expect(s, part + k, elem == SEER_VEC_I1 ? SEER_VEC_I8 : elem);
+  uint16_t odd[SEER_VEC_MAX_LANES];
+  for (uint32_t l = 0; l < lanes; l++) odd[l] = (uint16_t)(2 * l + 1);
+  store_result(w, part + 4, seer_vec_shuffle(b, x, y, odd), i);
+  for (uint32_t k = 0; k < 5; k++) expect(s, part + k, elem == SEER_VEC_I1 ? SEER_VEC_I8 : elem);
   for (uint32_t at = 0; at < N; at++) {
     uint32_t l = at % lanes, first = at - l;
     s->want[part][at] = argument_bits(w, elem, 0, first + lanes - 1 - l);
@@ -355,6 +359,8 @@ static void lanes_move(shaped *s, seer_vec i, seer_vec_elem elem, uint32_t part)
         l == lanes - 1 ? argument_bits(w, elem, 1, first) : argument_bits(w, elem, 0, at);
     s->want[part + 2][at] = argument_bits(w, elem, 0, first + (l + lanes / 2) % lanes);
     s->want[part + 3][at] = argument_bits(w, elem, 0, first + lanes / 2);
+    uint32_t from = 2 * l + 1;
+    s->want[part + 4][at] = argument_bits(w, elem, from / lanes, first + from % lanes);
   }
 }
 
@@ -434,7 +440,7 @@ static void between_lanes(shaped *s) {
   uint32_t loop, part = 0;
   seer_vec_begin_loop(&w->b, whole(w, N / w->lanes), true, &loop);
   seer_vec i = seer_vec_counter(&w->b, loop, w->lanes);
-  for (seer_vec_elem e = SEER_VEC_I1; e <= SEER_VEC_F64; e++, part += 4) lanes_move(s, i, e, part);
+  for (seer_vec_elem e = SEER_VEC_I1; e <= SEER_VEC_F64; e++, part += 5) lanes_move(s, i, e, part);
   for (seer_vec_elem e = SEER_VEC_I8; e <= SEER_VEC_F64; e++, part += 4) masks(s, i, e, part);
   extremes(s, i, SEER_VEC_F32, part);
   extremes(s, i, SEER_VEC_F64, part + 2);

@@ -127,7 +127,9 @@ static const char every_body[] =
     "    %94 ptr = move %93, %0 of f32\n"
     "    store %94, %74 $f32\n"
     "    %95 i32 = dot4 %6, %7, %8\n"
-    "    %96 i32x4 = dot4 %86, i32x4 -1, %87\n";
+    "    %96 i32x4 = dot4 %86, i32x4 -1, %87\n"
+    "    %97 f32x4 = shuffle %82, %83 lanes 0 2 4 6\n"
+    "    %98 i1x8 = shuffle %57, i1x8 0 lanes 7 8 6 8 5 8 4 15\n";
 
 typedef struct {
   seer_arena *arena;
@@ -317,6 +319,10 @@ static const struct {
     {"%4 i32x2 = insert i32x4 1, i32 1 lane 0\n", "the value is i32x2"},
     {"%4 i32 = low_half i32x3 1\n", "3 lanes have no halves"},
     {"%4 i32x4 = high_half i32x4 1\n", "the value is i32x4, must be i32x2"},
+    {"%4 i32x2 = shuffle i32x2 1, i32x4 1 lanes 0 1\n", "argument 2 is i32x4, must be i32x2"},
+    {"%4 i32x2 = shuffle i32x4 1, i32x4 1 lanes 0 1\n", "the value is i32x2, must be i32x4"},
+    {"%4 i32x2 = shuffle i32x2 1, i32x2 1 lanes 0 4\n", "lane 4, there are 4"},
+    {"%4 i32x2 = shuffle i32x2 1, i32x2 1 lanes 0\n", "expected"},
     {"%4 i1 = any i8x4 1\n", "argument 1 is i8x4, must be i1x4"},
     {"%4 i1x4 = any i1x4 1\n", "the value is i1x4"},
     // memory
