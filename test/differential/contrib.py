@@ -240,7 +240,65 @@ def group_query(m):
     m.judged("conditioned", 32, 32)
 
 
+def packed(codes, bits):
+    """Along the last axis into bytes, lowest first; the last byte is filled up with other codes' bits."""
+    each = 8 // bits
+    codes = np.pad(codes.astype(np.uint8), [(0, 0)] * (codes.ndim - 1) + [(0, -codes.shape[-1] % each)], constant_values=(1 << bits) - 1)
+    codes = codes.reshape(codes.shape[:-1] + (-1, each))
+    return sum((codes[..., i] << (bits * i)).astype(np.uint8) for i in range(each))
+
+
+def matmul_nbits(m):
+    """Weights [n, k] by blocks of k, whose last one may be longer than what is left."""
+    m.case.opset = m.max_opset
+    m.domain["moderate"] = True  # a word's products are added up before they are scaled
+    bits, block, elem = m.pick([2, 4, 4, 8]), m.pick([16, 32, 64, 128, 256]), m.pick([F, F, F, T.FLOAT16, T.BFLOAT16])
+    n, k = m.pick([1, 2, 5, 16, 17, 33]), m.pick([1, 15, 16, 31, 32, 33, 64, 100, 129, 256, 513])
+    blocks = -(-k // block)
+    rows = m.pick([[1], [1], [2], [3], [7], [17], [2, 3], [1, 1]])
+    codes = packed(m.rng.integers(0, 1 << bits, (n, blocks, block)), bits)
+    scales = data.narrow(m.rng.uniform(0.001, 0.1, (n, blocks)) * m.rng.choice([-1, 1], (n, blocks)), elem)
+    inputs = [m.input(rows + [k], elem), m.constant(codes), m.constant(scales, elem)]
+    zero = m.pick(["none", "packed", "real"])
+    if zero == "packed":
+        inputs.append(m.constant(packed(m.rng.integers(0, 1 << bits, (n, blocks)), bits)))
+    elif zero == "real":
+        inputs.append(m.constant(data.narrow(m.rng.uniform(0, (1 << bits) - 1, (n, blocks)), elem), elem))
+    if m.chance(0.3):
+        inputs += [""] * (5 - len(inputs)) + [m.weight([n], elem)]
+    m.out(m.node(inputs, K=k, N=n, bits=bits, block_size=block, accuracy_level=m.pick([None, 0, 1])))
+    m.judged("conditioned", 16, 8)
+
+
+def gather_block_quantized(m):
+    """Of bytes, several codes each, or of 4 bits; along any axes."""
+    m.case.opset = m.max_opset
+    bits, block = m.pick([2, 4, 4, 8]), m.pick([16, 32, 64])
+    elem = m.pick([T.UINT8, T.UINT8, T.INT4, T.UINT4])
+    rank = m.pick([2, 2, 2, 3])
+    dims = [m.pick([1, 2, 5, 17]) for _ in range(rank)]
+    gather, quantize = 0, rank - 1
+    if elem != T.UINT8:
+        bits = 4
+        gather, quantize = (int(i) for i in m.rng.choice(rank, 2, replace=False))
+    dims[quantize] = m.pick([16, 31, 32, 64, 100]) if elem != T.UINT8 else m.pick([16, 32, 64, 96, 128])
+    by_block = [-(-d // block) if a == quantize else d for a, d in enumerate(dims)]
+    scales = m.constant(m.rng.uniform(0.001, 0.1, by_block).astype(np.float32))
+
+    def of(shape, codes):
+        values = m.rng.integers(0, 1 << bits, shape)
+        if elem == T.UINT8:
+            return m.constant(packed(values, bits))
+        return m.constant(values.astype(np.uint8) if elem == T.UINT4 else (values - 8).astype(np.int8), elem)
+    kind, most = m.pick([T.INT32, T.INT64]), dims[gather]
+    index = m.fed([m.rng.integers(-most, most, m.shape(0, 2, 40))] * len(data.SETS), kind)
+    inputs = [of(dims, True), index, scales] + ([of(by_block, False)] if m.chance(0.5) else [])
+    m.out(m.node(inputs, bits=bits, block_size=block, gather_axis=m.pick([gather, gather - rank]), quantize_axis=m.pick([quantize, quantize - rank])))
+    m.judged("close", 4)
+
+
 MAKERS = {
+    "MatMulNBits": matmul_nbits, "GatherBlockQuantized": gather_block_quantized,
     "RotaryEmbedding": rotary, "GroupQueryAttention": group_query,
     "FusedConv": fused_conv, "FusedGemm": fused_gemm, "QuantizeLinear": quantize(True), "DequantizeLinear": quantize(False),
     "FusedMatMul": fused_matmul, "DynamicQuantizeMatMul": dynamic_matmul, "SkipLayerNormalization": skip_norm(False),

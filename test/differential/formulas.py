@@ -267,6 +267,23 @@ def _group_query(q, k, v, past_k, past_v, lengths, total, cosines=None, sines=No
     return [y.transpose(0, 2, 1, 3).reshape(y.shape[0], tokens, -1), k, v]
 
 
+def _unpacked(data, bits, n):
+    """Codes of `bits` bits in the bytes of the last axis, lowest first; the first n."""
+    codes = [(data >> (bits * i)) & ((1 << bits) - 1) for i in range(8 // bits)]
+    return np.stack(codes, -1).reshape(data.shape[:-1] + (-1,))[..., :n].astype(np.float64)
+
+
+def _matmul_nbits(a, b, scales, zeros=None, group=None, bias=None, K=0, N=0, bits=4, block_size=32, accuracy_level=0):
+    blocks = b.shape[1]
+    if zeros is None:
+        zeros = np.full((N, blocks), 2.0 ** (bits - 1))
+    elif zeros.dtype == np.uint8:
+        zeros = _unpacked(zeros.reshape(N, -1), bits, blocks)
+    weights = (_unpacked(b, bits, block_size) - zeros.reshape(N, blocks, 1)) * scales.reshape(N, blocks, 1)
+    y = a @ weights.reshape(N, -1)[:, :K].T
+    return y if bias is None else y + bias
+
+
 def _place(of):
     """The first NaN or extreme, as NumPy has it; ONNX Runtime's depends on how its vectors fall. The last one, if that is asked for."""
     def formula(x, axis=0, keepdims=1, select_last_index=0):
@@ -312,6 +329,7 @@ FORMULA = {
     "Bernoulli": lambda x: x,
     "Multinomial": lambda x, sample_size: np.repeat(x.argmax(1)[:, None], sample_size, 1),
     "com.microsoft.GroupQueryAttention": _group_query,
+    "com.microsoft.MatMulNBits": _matmul_nbits,
     **recurrences.FORMULA,
 }
 

@@ -58,16 +58,11 @@ static seer_status read_scale(
   return SEER_OK;
 }
 
-static uint32_t producer_of(const seer_graph *graph, seer_val v, const seer_op_desc *op) {
-  uint32_t producer = v.i ? seer_graph_value(graph, v)->producer.i : 0;
-  return producer && graph->node[producer].op == op ? producer : 0;
-}
-
 // v = (q - zero) * scale, in f32.
 static seer_status read_dequantised(
     seer_graph *graph, seer_val v, quantisation *out, bool *out_did) {
   *out_did = false;
-  uint32_t producer = producer_of(graph, v, &seer_op_dequantize_linear);
+  uint32_t producer = seer_pass_maker(graph, v, &seer_op_dequantize_linear);
   if (!producer || seer_graph_value(graph, v)->dtype != SEER_DTYPE_F32) return SEER_OK;
   const seer_node *node = &graph->node[producer];
   return read_scale(graph, node, node->in[0], out, out_did);
@@ -75,20 +70,9 @@ static seer_status read_dequantised(
 
 // ---- operands
 
-// A Transpose of the two dimensions of a matrix, as torch writes a linear layer: what it reads.
-static seer_val before_turn(const seer_graph *graph, seer_val v, bool *io_is_turned) {
-  uint32_t producer = producer_of(graph, v, &seer_op_transpose);
-  uint8_t perm[SEER_MAX_RANK];
-  if (!producer || seer_graph_value(graph, v)->rank != 2) return v;
-  seer_transpose_perm(&graph->node[producer], 2, perm);
-  if (perm[0] == 0) return v;
-  *io_is_turned = !*io_is_turned;
-  return graph->node[producer].in[0];
-}
-
 static seer_status read_weights(seer_graph *graph, match *m, bool *out_did) {
   seer_val w = graph->node[m->node].in[1];
-  if (!m->is_conv) w = before_turn(graph, w, &m->is_turned);
+  if (!m->is_conv) w = seer_pass_before_turn(graph, w, &m->is_turned);
   SEER_TRY(read_dequantised(graph, w, &m->w, out_did));
   if (!*out_did) return SEER_OK;
   const seer_value *value = seer_graph_value(graph, m->w.q);

@@ -55,6 +55,11 @@ seer_val seer_pass_add_f32(
 void seer_pass_affine(seer_graph *graph);
 // The constant content of input k, NULL when absent or variable.
 const seer_tensor *seer_node_constant(const seer_graph *graph, const seer_node *node, uint32_t k);
+// The node that makes `v`, if it is one of `op`; else 0.
+uint32_t seer_pass_maker(const seer_graph *graph, seer_val v, const seer_op_desc *op);
+// What a Transpose of the two dimensions of a matrix reads, as torch writes a linear layer, where
+// one makes `v`: *io_is_turned changes. Else v.
+seer_val seer_pass_before_turn(const seer_graph *graph, seer_val v, bool *io_is_turned);
 // The node that alone reads `v`, once; 0 when there are others, or `v` is a model output.
 uint32_t seer_pass_only_reader(const seer_graph *graph, const seer_graph_uses *uses, seer_val v);
 

@@ -9,6 +9,7 @@
 // clang-format off
 #define PASSES(X)                                                                                 \
   X(integers)  /* before fold, which makes floats of weights */                                   \
+  X(weights)   /* behind integers, which take what is bytes on both sides; before fold, likewise */ \
   X(twin)      /* before fold: what is made of one constant is made once */                       \
   X(fold)      /* before simplify, which asks for constants */                                    \
   X(widen)     /* once constants are folded; before layout, as orders go through what it adds */  \
@@ -39,6 +40,21 @@ uint32_t seer_pass_only_reader(const seer_graph *graph, const seer_graph_uses *u
   if (seer_graph_value(graph, v)->is_output || uses->first[v.i + 1] - uses->first[v.i] != 1)
     return 0;
   return uses->node[uses->first[v.i]];
+}
+
+uint32_t seer_pass_maker(const seer_graph *graph, seer_val v, const seer_op_desc *op) {
+  uint32_t maker = v.i ? seer_graph_value(graph, v)->producer.i : 0;
+  return maker && graph->node[maker].op == op ? maker : 0;
+}
+
+seer_val seer_pass_before_turn(const seer_graph *graph, seer_val v, bool *io_is_turned) {
+  uint32_t maker = seer_pass_maker(graph, v, &seer_op_transpose);
+  uint8_t perm[SEER_MAX_RANK];
+  if (!maker || seer_graph_value(graph, v)->rank != 2) return v;
+  seer_transpose_perm(&graph->node[maker], 2, perm);
+  if (perm[0] == 0) return v;
+  *io_is_turned = !*io_is_turned;
+  return graph->node[maker].in[0];
 }
 
 void seer_pass_order(const seer_value *value, uint8_t *out_order) {

@@ -4,90 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/rng.h"
-#include "front/front.h"
-#include "support/test.h"
-
-#define DIMS(...) (int64_t[]){__VA_ARGS__}, (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8)
-
-typedef struct {
-  seer_arena *arena;
-  seer_graph *graph;
-  seer_val in[10], out[4];
-  uint32_t n_in;
-  seer_attr attr[8];
-  uint32_t n_attr;
-  const char *domain;
-  double *x[10];
-} expand_case;
-
-static expand_case open_case(void) {
-  expand_case c = {.arena = seer_arena_create("test"), .domain = ""};
-  c.graph = seer_graph_create(c.arena, "test");
-  return c;
-}
-
-static void close_case(expand_case *c) { seer_arena_destroy(c->arena); }
-
-static seer_val constant(seer_graph *graph, const char *name, seer_dtype dtype, const int64_t *dim,
-    uint32_t rank, const double *data) {
-  seer_tensor t = {.dtype = dtype, .rank = (uint8_t)rank};
-  for (uint32_t d = 0; d < rank; d++) t.dim[d] = dim[d];
-  int64_t n = seer_tensor_elems(&t);
-  t.n_bytes = (size_t)n * seer_dtype_bytes(dtype);
-  void *bytes = seer_arena_alloc(graph->arena, t.n_bytes + 1, 64);
-  for (int64_t i = 0; i < n; i++) seer_dtype_store_f64(dtype, bytes, i, data[i]);
-  t.data = bytes;
-  return seer_graph_add_constant(graph, name, &t);
-}
-
-// Values: NULL gives random ones.
-static double *operand(
-    expand_case *c, seer_dtype dtype, const double *values, const int64_t *dim, uint32_t rank) {
-  int64_t n = seer_dims_elems(dim, rank);
-  double *data = SEER_NEW_ARRAY(c->arena, double, n + 1);
-  seer_rng rng;
-  seer_rng_init_stream(&rng, 11, c->n_in);
-  for (int64_t i = 0; i < n; i++) {
-    data[i] = values ? values[i] : 2 * seer_rng_f64(&rng) - 1;
-    if (dtype == SEER_DTYPE_F32) data[i] = (double)(float)data[i];
-  }
-  c->x[c->n_in] = data;
-  c->in[c->n_in] =
-      constant(c->graph, seer_arena_printf(c->arena, "in%u", c->n_in), dtype, dim, rank, data);
-  return c->x[c->n_in++];
-}
-
-static void absent(expand_case *c) { c->n_in++; }
-
-static seer_status try_run(expand_case *c, const char *op, int32_t opset, uint32_t n_out) {
-  for (uint32_t k = 0; k < n_out; k++) {
-    c->out[k] = seer_graph_add_value(
-        c->graph, seer_arena_printf(c->arena, "out%u", k), SEER_DTYPE_NONE, NULL, -1);
-    seer_graph_mark_output(c->graph, c->out[k]);
-  }
-  seer_graph_add_node(
-      c->graph, "node", c->domain, op, opset, c->in, c->n_in, c->out, n_out, c->attr, c->n_attr);
-  return seer_front_resolve(c->graph, "", NULL);
-}
-
-static void run(expand_case *c, const char *op, int32_t opset, uint32_t n_out) {
-  seer_status status = try_run(c, op, opset, n_out);
-  if (status) fail_msg("%s: %s", op, seer_status_message(status));
-}
-
-static void expect(const expand_case *c, uint32_t k, const double *want, const int64_t *dim,
-    uint32_t rank, double tolerance) {
-  const seer_value *out = seer_graph_value(c->graph, c->out[k]);
-  if (!out->constant) fail_msg("output %u did not fold", k);
-  assert_int_equal(out->rank, rank);
-  for (uint32_t d = 0; d < rank; d++) assert_int_equal(out->dim[d], dim[d]);
-  for (int64_t i = 0, n = seer_dims_elems(dim, rank); i < n; i++) {
-    double got = seer_dtype_load_f64(out->constant->dtype, out->constant->data, i);
-    if (!(fabs(got - want[i]) <= tolerance))
-      fail_msg("output %u[%d] is %g, expected %g", k, (int)i, got, want[i]);
-  }
-}
+#include "expand_case.h"
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
@@ -106,19 +23,19 @@ static double gate(const double *w, const double *r, const double *b, uint32_t n
 
 static void lstm_goes_both_ways(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(T, N, I));
-  double *w = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 4 * H, I));
-  double *r = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 4 * H, H));
-  double *b = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 8 * H));
-  double *length = operand(&c, SEER_DTYPE_I32, (double[]){3, 2}, DIMS(N));
-  double *h0 = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, N, H));
-  double *c0 = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, N, H));
-  double *p = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3 * H));
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(T, N, I));
+  double *w = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 4 * H, I));
+  double *r = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 4 * H, H));
+  double *b = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 8 * H));
+  double *length = expand_operand(&c, SEER_DTYPE_I32, (double[]){3, 2}, DIMS(N));
+  double *h0 = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, N, H));
+  double *c0 = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, N, H));
+  double *p = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3 * H));
   c.attr[c.n_attr++] =
       (seer_attr){.name = "direction", .kind = SEER_ATTR_STRING, .s = "bidirectional"};
   c.attr[c.n_attr++] = (seer_attr){.name = "hidden_size", .kind = SEER_ATTR_INT, .i = H};
-  run(&c, "LSTM", 14, 3);
+  expand_run(&c, "LSTM", 14, 3);
   double y[T][2][N][H] = {0}, h[2][N][H], s[2][N][H];
   for (int d = 0; d < 2; d++) {
     const double *wd = w + d * 4 * H * I, *rd = r + d * 4 * H * H, *bd = b + d * 8 * H,
@@ -142,23 +59,23 @@ static void lstm_goes_both_ways(void **state) {
       }
     }
   }
-  expect(&c, 0, &y[0][0][0][0], DIMS(T, 2, N, H), 1e-5);
-  expect(&c, 1, &h[0][0][0], DIMS(2, N, H), 1e-5);
-  expect(&c, 2, &s[0][0][0], DIMS(2, N, H), 1e-5);
-  close_case(&c);
+  expand_expect(&c, 0, &y[0][0][0][0], DIMS(T, 2, N, H), 1e-5);
+  expand_expect(&c, 1, &h[0][0][0], DIMS(2, N, H), 1e-5);
+  expand_expect(&c, 2, &s[0][0][0], DIMS(2, N, H), 1e-5);
+  close_expand_case(&c);
 }
 
 static void gru(bool is_after, bool is_reverse) {
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(T, N, I));
-  double *w = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 3 * H, I));
-  double *r = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 3 * H, H));
-  double *b = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 6 * H));
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(T, N, I));
+  double *w = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 3 * H, I));
+  double *r = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 3 * H, H));
+  double *b = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 6 * H));
   c.attr[c.n_attr++] =
       (seer_attr){.name = "linear_before_reset", .kind = SEER_ATTR_INT, .i = is_after};
   c.attr[c.n_attr++] = (seer_attr){
       .name = "direction", .kind = SEER_ATTR_STRING, .s = is_reverse ? "reverse" : "forward"};
-  run(&c, "GRU", 7, 2);
+  expand_run(&c, "GRU", 7, 2);
   double y[T][1][N][H], h[1][N][H] = {0};
   for (int n = 0; n < N; n++) {
     for (int k = 0; k < T; k++) {
@@ -179,9 +96,9 @@ static void gru(bool is_after, bool is_reverse) {
       }
     }
   }
-  expect(&c, 0, &y[0][0][0][0], DIMS(T, 1, N, H), 1e-5);
-  expect(&c, 1, &h[0][0][0], DIMS(1, N, H), 1e-5);
-  close_case(&c);
+  expand_expect(&c, 0, &y[0][0][0][0], DIMS(T, 1, N, H), 1e-5);
+  expand_expect(&c, 1, &h[0][0][0], DIMS(1, N, H), 1e-5);
+  close_expand_case(&c);
 }
 
 static void gru_resets_before_and_after(void **state) {
@@ -191,10 +108,10 @@ static void gru_resets_before_and_after(void **state) {
 
 static void rnn_takes_batch_first_and_activations(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(N, T, I));
-  double *w = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, H, I));
-  double *r = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, H, H));
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(N, T, I));
+  double *w = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, H, I));
+  double *r = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, H, H));
   c.attr[c.n_attr++] = (seer_attr){.name = "layout", .kind = SEER_ATTR_INT, .i = 1};
   c.attr[c.n_attr++] = (seer_attr){.name = "activations",
       .kind = SEER_ATTR_STRINGS,
@@ -202,7 +119,7 @@ static void rnn_takes_batch_first_and_activations(void **state) {
       .strings = (const char *const[]){"Affine"}};
   c.attr[c.n_attr++] = (seer_attr){
       .name = "activation_alpha", .kind = SEER_ATTR_FLOATS, .n = 1, .floats = (double[]){0.5}};
-  run(&c, "RNN", 14, 2);
+  expand_run(&c, "RNN", 14, 2);
   double y[N][T][1][H], h[N][1][H] = {0};
   for (int n = 0; n < N; n++) {
     for (int t = 0; t < T; t++) {
@@ -212,9 +129,9 @@ static void rnn_takes_batch_first_and_activations(void **state) {
         h[n][0][j] = y[n][t][0][j] = 0.5 * gate(w, r, NULL, 1, j, x + (n * T + t) * I, before);
     }
   }
-  expect(&c, 0, &y[0][0][0][0], DIMS(N, T, 1, H), 1e-5);
-  expect(&c, 1, &h[0][0][0], DIMS(N, 1, H), 1e-5);
-  close_case(&c);
+  expand_expect(&c, 0, &y[0][0][0][0], DIMS(N, T, 1, H), 1e-5);
+  expand_expect(&c, 1, &h[0][0][0], DIMS(N, 1, H), 1e-5);
+  close_expand_case(&c);
 }
 
 // ---- control flow. A body: its own graph, whose last inputs are captured.
@@ -245,18 +162,18 @@ static seer_attr branch(expand_case *c, const char *name, const char *op, uint32
 static void if_picks_a_branch(void **state) {
   (void)state;
   for (int condition = 0; condition < 2; condition++) {
-    expand_case c = open_case();
-    operand(&c, SEER_DTYPE_BOOL, (double[]){condition}, DIMS(1));
-    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(4)),
-           *y = operand(&c, SEER_DTYPE_F32, NULL, DIMS(4));
+    expand_case c = open_expand_case();
+    expand_operand(&c, SEER_DTYPE_BOOL, (double[]){condition}, DIMS(1));
+    double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(4)),
+           *y = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(4));
     c.in[3] = c.in[1], c.in[4] = c.in[2], c.n_in = 5;
     c.attr[c.n_attr++] = branch(&c, "then_branch", "Add", 1);
     c.attr[c.n_attr++] = branch(&c, "else_branch", "Mul", 3);
-    run(&c, "If", 13, 1);
+    expand_run(&c, "If", 13, 1);
     double want[4];
     for (int i = 0; i < 4; i++) want[i] = condition ? x[i] + y[i] : x[i] * y[i];
-    expect(&c, 0, want, DIMS(4), 1e-6);
-    close_case(&c);
+    expand_expect(&c, 0, want, DIMS(4), 1e-6);
+    close_expand_case(&c);
   }
 }
 
@@ -273,7 +190,7 @@ static void if_of_data(void **state) {
   (void)state;
   static const char *const other[] = {"Mul", "MatMul"};
   for (uint32_t k = 0; k < 2; k++) {
-    expand_case c = open_case();
+    expand_case c = open_expand_case();
     c.in[0] = seer_graph_add_value(c.graph, "condition", SEER_DTYPE_BOOL, NULL, 0);
     seer_graph_mark_input(c.graph, c.in[0]);
     c.in[1] = seer_graph_add_value(c.graph, "x", SEER_DTYPE_F32, DIMS(4, 4));
@@ -281,11 +198,11 @@ static void if_of_data(void **state) {
     c.in[2] = c.in[3] = c.in[4] = c.in[1], c.n_in = 5;
     c.attr[c.n_attr++] = branch(&c, "then_branch", "Add", 1);
     c.attr[c.n_attr++] = branch(&c, "else_branch", other[k], 3);
-    run(&c, "If", 13, 1);
+    expand_run(&c, "If", 13, 1);
     assert_int_equal(count_nodes(c.graph, "Where"), k == 0);
     assert_int_equal(count_nodes(c.graph, "Branch"), k == 1);
     assert_int_equal(count_nodes(c.graph, "If"), 0);
-    close_case(&c);
+    close_expand_case(&c);
   }
 }
 
@@ -305,56 +222,56 @@ static seer_attr multiply_body(expand_case *c, uint32_t first) {
 
 static void loop_runs_until_its_condition_ends(void **state) {
   (void)state;
-  expand_case c = open_case();
-  operand(&c, SEER_DTYPE_I64, (double[]){10}, NULL, 0);
-  absent(&c);
-  operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
-  operand(&c, SEER_DTYPE_F32, (double[]){3}, NULL, 0);
-  operand(&c, SEER_DTYPE_F32, (double[]){50}, NULL, 0);
+  expand_case c = open_expand_case();
+  expand_operand(&c, SEER_DTYPE_I64, (double[]){10}, NULL, 0);
+  expand_absent(&c);
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){3}, NULL, 0);
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){50}, NULL, 0);
   c.attr[c.n_attr++] = multiply_body(&c, 3);
-  run(&c, "Loop", 13, 2);
-  expect(&c, 0, (double[]){81}, NULL, 0, 0);
-  expect(&c, 1, (double[]){1, 3, 9, 27}, DIMS(4), 0);
-  close_case(&c);
+  expand_run(&c, "Loop", 13, 2);
+  expand_expect(&c, 0, (double[]){81}, NULL, 0, 0);
+  expand_expect(&c, 1, (double[]){1, 3, 9, 27}, DIMS(4), 0);
+  close_expand_case(&c);
 }
 
 static void loop_may_run_not_at_all(void **state) {
   (void)state;
-  expand_case c = open_case();
-  operand(&c, SEER_DTYPE_I64, (double[]){0}, NULL, 0);
-  absent(&c);
-  operand(&c, SEER_DTYPE_F32, (double[]){1, 2}, DIMS(2));
-  operand(&c, SEER_DTYPE_F32, (double[]){3}, NULL, 0);
-  operand(&c, SEER_DTYPE_F32, (double[]){50, 50}, DIMS(2));
+  expand_case c = open_expand_case();
+  expand_operand(&c, SEER_DTYPE_I64, (double[]){0}, NULL, 0);
+  expand_absent(&c);
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){1, 2}, DIMS(2));
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){3}, NULL, 0);
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){50, 50}, DIMS(2));
   c.attr[c.n_attr++] = multiply_body(&c, 3);
-  run(&c, "Loop", 13, 2);
-  expect(&c, 0, (double[]){1, 2}, DIMS(2), 0);
-  expect(&c, 1, NULL, DIMS(0, 2), 0);
-  close_case(&c);
+  expand_run(&c, "Loop", 13, 2);
+  expand_expect(&c, 0, (double[]){1, 2}, DIMS(2), 0);
+  expand_expect(&c, 1, NULL, DIMS(0, 2), 0);
+  close_expand_case(&c);
 }
 
 static void loop_of_data_is_refused(void **state) {
   (void)state;
-  expand_case c = open_case();
+  expand_case c = open_expand_case();
   c.in[0] = seer_graph_add_value(c.graph, "trip", SEER_DTYPE_I64, NULL, 0);
   seer_graph_mark_input(c.graph, c.in[0]);
   c.n_in = 2;
-  for (int k = 0; k < 3; k++) operand(&c, SEER_DTYPE_F32, (double[]){2}, NULL, 0);
+  for (int k = 0; k < 3; k++) expand_operand(&c, SEER_DTYPE_F32, (double[]){2}, NULL, 0);
   c.attr[c.n_attr++] = multiply_body(&c, 3);
-  seer_status status = try_run(&c, "Loop", 13, 2);
+  seer_status status = expand_try(&c, "Loop", 13, 2);
   assert_non_null(status);
   // Its second output has a part for each iteration, and there is no bound.
   assert_non_null(strstr(seer_status_message(status), "have a bound"));
   seer_status_free(status);
-  close_case(&c);
+  close_expand_case(&c);
 }
 
 static void scan_sums(void **state) {
   (void)state;
   for (int is_reverse = 0; is_reverse < 2; is_reverse++) {
-    expand_case c = open_case();
-    operand(&c, SEER_DTYPE_F32, (double[]){0, 0}, DIMS(2));
-    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(3, 2));
+    expand_case c = open_expand_case();
+    expand_operand(&c, SEER_DTYPE_F32, (double[]){0, 0}, DIMS(2));
+    double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(3, 2));
     seer_graph *body = seer_graph_create(c.arena, "body");
     seer_val sum = body_input(body, "sum"), one = body_input(body, "one");
     seer_val next = body_node(body, "Add", sum, one);
@@ -366,14 +283,14 @@ static void scan_sums(void **state) {
     const int64_t directions[1] = {is_reverse};
     c.attr[c.n_attr++] = (seer_attr){
         .name = "scan_input_directions", .kind = SEER_ATTR_INTS, .n = 1, .ints = directions};
-    run(&c, "Scan", 9, 2);
+    expand_run(&c, "Scan", 9, 2);
     double want[2] = {0}, scanned[3][2];
     for (int k = 0; k < 3; k++) {
       for (int i = 0; i < 2; i++) scanned[k][i] = want[i] += x[(is_reverse ? 2 - k : k) * 2 + i];
     }
-    expect(&c, 0, want, DIMS(2), 1e-6);
-    expect(&c, 1, &scanned[0][0], DIMS(3, 2), 1e-6);
-    close_case(&c);
+    expand_expect(&c, 0, want, DIMS(2), 1e-6);
+    expand_expect(&c, 1, &scanned[0][0], DIMS(3, 2), 1e-6);
+    close_expand_case(&c);
   }
 }
 
@@ -381,12 +298,12 @@ static void scan_sums(void **state) {
 
 static void cross_entropy_weighs_and_ignores(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(3, 4, 2));
-  double *label = operand(&c, SEER_DTYPE_I64, (double[]){0, 3, 2, 1, 1, 0}, DIMS(3, 2));
-  double *weight = operand(&c, SEER_DTYPE_F32, (double[]){0.5, 1, 2, 0.25}, DIMS(4));
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(3, 4, 2));
+  double *label = expand_operand(&c, SEER_DTYPE_I64, (double[]){0, 3, 2, 1, 1, 0}, DIMS(3, 2));
+  double *weight = expand_operand(&c, SEER_DTYPE_F32, (double[]){0.5, 1, 2, 0.25}, DIMS(4));
   c.attr[c.n_attr++] = (seer_attr){.name = "ignore_index", .kind = SEER_ATTR_INT, .i = 1};
-  run(&c, "SoftmaxCrossEntropyLoss", 13, 2);
+  expand_run(&c, "SoftmaxCrossEntropyLoss", 13, 2);
   double log_prob[3][4][2], sum = 0, weights = 0;
   for (int n = 0; n < 3; n++) {
     for (int i = 0; i < 2; i++) {
@@ -400,9 +317,9 @@ static void cross_entropy_weighs_and_ignores(void **state) {
     }
   }
   double mean = sum / weights;
-  expect(&c, 0, &mean, NULL, 0, 1e-5);
-  expect(&c, 1, &log_prob[0][0][0], DIMS(3, 4, 2), 1e-5);
-  close_case(&c);
+  expand_expect(&c, 0, &mean, NULL, 0, 1e-5);
+  expand_expect(&c, 1, &log_prob[0][0][0], DIMS(3, 4, 2), 1e-5);
+  close_expand_case(&c);
 }
 
 // ---- quantised products
@@ -411,16 +328,16 @@ static double saturated(double x) { return fmin(127, fmax(-128, nearbyint(x))); 
 
 static void qlinear_matmul_saturates(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *a = operand(&c, SEER_DTYPE_U8, (double[]){0, 255, 17, 128, 3, 99}, DIMS(2, 3));
-  operand(&c, SEER_DTYPE_F32, (double[]){0.25}, NULL, 0);
-  operand(&c, SEER_DTYPE_U8, (double[]){120}, NULL, 0);
-  double *b = operand(&c, SEER_DTYPE_I8, (double[]){1, -128, 127, 5, -7, 40}, DIMS(3, 2));
-  double *scale = operand(&c, SEER_DTYPE_F32, (double[]){0.5, 0.125}, DIMS(2));
-  double *zero = operand(&c, SEER_DTYPE_I8, (double[]){3, -2}, DIMS(2));
-  operand(&c, SEER_DTYPE_F32, (double[]){4}, NULL, 0);
-  operand(&c, SEER_DTYPE_I8, (double[]){10}, NULL, 0);
-  run(&c, "QLinearMatMul", 10, 1);
+  expand_case c = open_expand_case();
+  double *a = expand_operand(&c, SEER_DTYPE_U8, (double[]){0, 255, 17, 128, 3, 99}, DIMS(2, 3));
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){0.25}, NULL, 0);
+  expand_operand(&c, SEER_DTYPE_U8, (double[]){120}, NULL, 0);
+  double *b = expand_operand(&c, SEER_DTYPE_I8, (double[]){1, -128, 127, 5, -7, 40}, DIMS(3, 2));
+  double *scale = expand_operand(&c, SEER_DTYPE_F32, (double[]){0.5, 0.125}, DIMS(2));
+  double *zero = expand_operand(&c, SEER_DTYPE_I8, (double[]){3, -2}, DIMS(2));
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){4}, NULL, 0);
+  expand_operand(&c, SEER_DTYPE_I8, (double[]){10}, NULL, 0);
+  expand_run(&c, "QLinearMatMul", 10, 1);
   double want[4];
   for (int m = 0; m < 2; m++) {
     for (int n = 0; n < 2; n++) {
@@ -429,19 +346,20 @@ static void qlinear_matmul_saturates(void **state) {
       want[m * 2 + n] = saturated(sum * 0.25 * scale[n] / 4 + 10);
     }
   }
-  expect(&c, 0, want, DIMS(2, 2), 0);
-  close_case(&c);
+  expand_expect(&c, 0, want, DIMS(2, 2), 0);
+  close_expand_case(&c);
 }
 
 static void conv_integer_pads_with_its_zero_point(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_U8, (double[]){2, 3, 4, 5, 6, 7, 8, 9, 10}, DIMS(1, 1, 3, 3));
-  operand(&c, SEER_DTYPE_U8, (double[]){1, 2, 3, 4}, DIMS(1, 1, 2, 2));
-  operand(&c, SEER_DTYPE_U8, (double[]){5}, NULL, 0);
+  expand_case c = open_expand_case();
+  double *x =
+      expand_operand(&c, SEER_DTYPE_U8, (double[]){2, 3, 4, 5, 6, 7, 8, 9, 10}, DIMS(1, 1, 3, 3));
+  expand_operand(&c, SEER_DTYPE_U8, (double[]){1, 2, 3, 4}, DIMS(1, 1, 2, 2));
+  expand_operand(&c, SEER_DTYPE_U8, (double[]){5}, NULL, 0);
   const int64_t pads[4] = {1, 1, 0, 0};
   c.attr[c.n_attr++] = (seer_attr){.name = "pads", .kind = SEER_ATTR_INTS, .n = 4, .ints = pads};
-  run(&c, "ConvInteger", 10, 1);
+  expand_run(&c, "ConvInteger", 10, 1);
   double want[9] = {0};
   for (int i = 0; i < 9; i++) {
     for (int k = 0; k < 4; k++) {
@@ -449,21 +367,21 @@ static void conv_integer_pads_with_its_zero_point(void **state) {
       if (row >= 0 && column >= 0) want[i] += (x[row * 3 + column] - 5) * (k + 1);
     }
   }
-  expect(&c, 0, want, DIMS(1, 1, 3, 3), 0);
-  close_case(&c);
+  expand_expect(&c, 0, want, DIMS(1, 1, 3, 3), 0);
+  close_expand_case(&c);
 }
 
 static void dynamic_quantisation_holds_zero(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, (double[]){0, 2, -3, -2.5, 1.34, 0.52}, DIMS(6));
-  run(&c, "DynamicQuantizeLinear", 11, 3);
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, (double[]){0, 2, -3, -2.5, 1.34, 0.52}, DIMS(6));
+  expand_run(&c, "DynamicQuantizeLinear", 11, 3);
   double scale = (double)((2.0f + 3.0f) / 255.0f), zero = nearbyint(3 / scale), want[6];
   for (int i = 0; i < 6; i++) want[i] = fmin(255, fmax(0, nearbyint(x[i] / scale) + zero));
-  expect(&c, 0, want, DIMS(6), 0);
-  expect(&c, 1, &scale, NULL, 0, 1e-8);
-  expect(&c, 2, &zero, NULL, 0, 0);
-  close_case(&c);
+  expand_expect(&c, 0, want, DIMS(6), 0);
+  expand_expect(&c, 1, &scale, NULL, 0, 1e-8);
+  expand_expect(&c, 2, &zero, NULL, 0, 0);
+  close_expand_case(&c);
 }
 
 // ---- com.microsoft
@@ -486,19 +404,19 @@ static void direct_attention(const double *q, const double *k, const double *v, 
 // Two past tokens in front of three; ends and starts of the keys per sequence.
 static void attention_goes_on_from_the_past(void **state) {
   (void)state;
-  expand_case c = open_case();
+  expand_case c = open_expand_case();
   c.domain = "com.microsoft";
-  double *q = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
-         *k = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
-         *v = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
-  absent(&c);
-  operand(&c, SEER_DTYPE_I32, (double[]){5, 4, 0, 1}, DIMS(4));
-  absent(&c);
-  double *past[2] = {operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 1, 2, 2)),
-      operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 1, 2, 2))};
+  double *q = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
+         *k = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
+         *v = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  expand_absent(&c);
+  expand_operand(&c, SEER_DTYPE_I32, (double[]){5, 4, 0, 1}, DIMS(4));
+  expand_absent(&c);
+  double *past[2] = {expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 1, 2, 2)),
+      expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 1, 2, 2))};
   c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
   c.attr[c.n_attr++] = (seer_attr){.name = "unidirectional", .kind = SEER_ATTR_INT, .i = 1};
-  run(&c, "MultiHeadAttention", 1, 3);
+  expand_run(&c, "MultiHeadAttention", 1, 3);
   double keys[2][10], values[2][10], want[2][6];
   for (int b = 0; b < 2; b++) {
     for (int i = 0; i < 10; i++) {
@@ -507,19 +425,19 @@ static void attention_goes_on_from_the_past(void **state) {
     }
     direct_attention(q + b * 6L, keys[b], values[b], 3, 5, b, 5 - b, true, want[b]);
   }
-  expect(&c, 0, want[0], DIMS(2, 3, 2), 1e-5);
-  expect(&c, 1, keys[0], DIMS(2, 1, 5, 2), 1e-6);
-  expect(&c, 2, values[0], DIMS(2, 1, 5, 2), 1e-6);
-  close_case(&c);
+  expand_expect(&c, 0, want[0], DIMS(2, 3, 2), 1e-5);
+  expand_expect(&c, 1, keys[0], DIMS(2, 1, 5, 2), 1e-6);
+  expand_expect(&c, 2, values[0], DIMS(2, 1, 5, 2), 1e-6);
+  close_expand_case(&c);
 }
 
 static void refuses_at(expand_case *c, const char *op, int opset, uint32_t n_out, const char *why) {
-  seer_status status = try_run(c, op, opset, n_out);
+  seer_status status = expand_try(c, op, opset, n_out);
   assert_non_null(status);
   if (!strstr(seer_status_message(status), why))
     fail_msg("'%s' lacks '%s'", seer_status_message(status), why);
   seer_status_free(status);
-  close_case(c);
+  close_expand_case(c);
 }
 
 static void refuses(expand_case *c, const char *op, uint32_t n_out, const char *why) {
@@ -529,38 +447,38 @@ static void refuses(expand_case *c, const char *op, uint32_t n_out, const char *
 
 static void contrib_operands_are_checked(void **state) {
   (void)state;
-  expand_case c = open_case();  // a scale that is missing
-  operand(&c, SEER_DTYPE_U8, (double[]){1, 2}, DIMS(2));
-  operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
+  expand_case c = open_expand_case();  // a scale that is missing
+  expand_operand(&c, SEER_DTYPE_U8, (double[]){1, 2}, DIMS(2));
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
   refuses(&c, "QLinearSigmoid", 1, "input 3 is absent and may not be");
-  c = open_case();
-  for (int k = 0; k < 6; k++) operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
+  c = open_expand_case();
+  for (int k = 0; k < 6; k++) expand_operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
   refuses(&c, "QLinearConcat", 1, "6 inputs, must be 2 and 3 for each part");
-  c = open_case();  // a mask of the wrong size
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 6));
-  absent(&c);
-  operand(&c, SEER_DTYPE_I32, (double[]){1, 1, 1}, DIMS(3));
+  c = open_expand_case();  // a mask of the wrong size
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 6));
+  expand_absent(&c);
+  expand_operand(&c, SEER_DTYPE_I32, (double[]){1, 1, 1}, DIMS(3));
   c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
   refuses(&c, "Attention", 1, "input 3 is i32[3], a mask must be i32 [2,3], [2,3,3], [2] or [4]");
-  c = open_case();  // widths that are no query, key and value
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 7));
+  c = open_expand_case();  // widths that are no query, key and value
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 7));
   c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
   refuses(&c, "Attention", 1, "7 columns of weights are no query, key and value of 1 heads");
-  c = open_case();  // a past of other heads
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 6));
-  absent(&c);
-  absent(&c);
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 2, 3, 4, 2));
+  c = open_expand_case();  // a past of other heads
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 6));
+  expand_absent(&c);
+  expand_absent(&c);
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 2, 3, 4, 2));
   c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
   refuses(&c, "Attention", 2, "input 4 is [2,2,3,4,2], must be [2,2,1,tokens,2]");
-  c = open_case();
-  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
-  for (int k = 0; k < 2; k++) operand(&c, SEER_DTYPE_I8, (double[8]){0}, DIMS(1, 2, 4));
-  for (int k = 0; k < 5; k++) absent(&c);
-  for (int k = 0; k < 2; k++) operand(&c, SEER_DTYPE_F32, (double[]){1, 1, 1}, DIMS(3));
+  c = open_expand_case();
+  expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  for (int k = 0; k < 2; k++) expand_operand(&c, SEER_DTYPE_I8, (double[8]){0}, DIMS(1, 2, 4));
+  for (int k = 0; k < 5; k++) expand_absent(&c);
+  for (int k = 0; k < 2; k++) expand_operand(&c, SEER_DTYPE_F32, (double[]){1, 1, 1}, DIMS(3));
   refuses(&c, "DynamicQuantizeLSTM", 1, "input 10 is absent");
 }
 
@@ -568,25 +486,25 @@ static void contrib_operands_are_checked(void **state) {
 
 static void old_broadcasting_has_an_axis(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *a = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
-         *b = operand(&c, SEER_DTYPE_F32, NULL, DIMS(3));
+  expand_case c = open_expand_case();
+  double *a = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
+         *b = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(3));
   c.attr[c.n_attr++] = (seer_attr){.name = "broadcast", .kind = SEER_ATTR_INT, .i = 1};
   c.attr[c.n_attr++] = (seer_attr){.name = "axis", .kind = SEER_ATTR_INT, .i = 1};
-  run(&c, "Add", 6, 1);
+  expand_run(&c, "Add", 6, 1);
   double want[12];
   for (int i = 0; i < 12; i++) want[i] = a[i] + b[i / 2 % 3];
-  expect(&c, 0, want, DIMS(2, 3, 2), 1e-6);
-  close_case(&c);
+  expand_expect(&c, 0, want, DIMS(2, 3, 2), 1e-6);
+  close_expand_case(&c);
 }
 
 static void dft_of_some_points(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 5, 1));
-  operand(&c, SEER_DTYPE_I64, (double[]){7}, NULL, 0);
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 5, 1));
+  expand_operand(&c, SEER_DTYPE_I64, (double[]){7}, NULL, 0);
   c.attr[c.n_attr++] = (seer_attr){.name = "onesided", .kind = SEER_ATTR_INT, .i = 1};
-  run(&c, "DFT", 17, 1);
+  expand_run(&c, "DFT", 17, 1);
   double want[2][4][2] = {0};
   for (int n = 0; n < 2; n++) {
     for (int k = 0; k < 4; k++) {
@@ -596,20 +514,20 @@ static void dft_of_some_points(void **state) {
       }
     }
   }
-  expect(&c, 0, &want[0][0][0], DIMS(2, 4, 2), 1e-5);
-  close_case(&c);
+  expand_expect(&c, 0, &want[0][0][0], DIMS(2, 4, 2), 1e-5);
+  close_expand_case(&c);
 }
 
 // To a real signal of even and odd length, from as many bins as it has, or more, or fewer.
 static void dft_of_bins(void **state) {
   (void)state;
   for (int64_t n = 5; n <= 8; n++) {
-    expand_case c = open_case();
-    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 4, 2)), want[8] = {0};
-    if (n != 6) operand(&c, SEER_DTYPE_I64, (double[]){(double)n}, NULL, 0);  // 2 (4 - 1)
+    expand_case c = open_expand_case();
+    double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 4, 2)), want[8] = {0};
+    if (n != 6) expand_operand(&c, SEER_DTYPE_I64, (double[]){(double)n}, NULL, 0);  // 2 (4 - 1)
     c.attr[c.n_attr++] = (seer_attr){.name = "onesided", .kind = SEER_ATTR_INT, .i = 1};
     c.attr[c.n_attr++] = (seer_attr){.name = "inverse", .kind = SEER_ATTR_INT, .i = 1};
-    run(&c, "DFT", 17, 1);
+    expand_run(&c, "DFT", 17, 1);
     for (int64_t k = 0; k < n; k++) {  // the whole spectrum: bin k's mirror is its conjugate
       int64_t bin = 2 * k <= n ? k : n - k, sign = bin % n * 2 % n == 0 ? 0 : bin == k ? 1 : -1;
       for (int64_t i = 0; i < n && bin < 4; i++) {
@@ -617,40 +535,40 @@ static void dft_of_bins(void **state) {
         want[i] += (x[2 * bin] * cos(turn) - im * sin(turn)) / (double)n;
       }
     }
-    expect(&c, 0, want, DIMS(1, n, 1), 1e-5);
-    close_case(&c);
+    expand_expect(&c, 0, want, DIMS(1, n, 1), 1e-5);
+    close_expand_case(&c);
   }
 }
 
 static void col2im_adds_blocks(void **state) {
   (void)state;
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 2 * 4, 6));
-  operand(&c, SEER_DTYPE_I64, (double[]){3, 4}, DIMS(2));
-  operand(&c, SEER_DTYPE_I64, (double[]){2, 2}, DIMS(2));
-  run(&c, "Col2Im", 18, 1);
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 2 * 4, 6));
+  expand_operand(&c, SEER_DTYPE_I64, (double[]){3, 4}, DIMS(2));
+  expand_operand(&c, SEER_DTYPE_I64, (double[]){2, 2}, DIMS(2));
+  expand_run(&c, "Col2Im", 18, 1);
   double want[2][3][4] = {0};
   for (int ch = 0; ch < 2; ch++) {
     for (int k = 0; k < 4; k++) {
       for (int p = 0; p < 6; p++) want[ch][p / 3 + k / 2][p % 3 + k % 2] += x[(ch * 4 + k) * 6 + p];
     }
   }
-  expect(&c, 0, &want[0][0][0], DIMS(1, 2, 3, 4), 1e-5);
-  close_case(&c);
+  expand_expect(&c, 0, &want[0][0][0], DIMS(1, 2, 3, 4), 1e-5);
+  close_expand_case(&c);
 }
 
 static void batch_norm_trains(void **state) {
   (void)state;
   enum { NB = 3, C = 2, P = 4 };
   for (int opset = 9; opset <= 15; opset += 6) {  // by its outputs, by its attribute
-    expand_case c = open_case();
-    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(NB, C, P));
+    expand_case c = open_expand_case();
+    double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(NB, C, P));
     double *s[4];
-    for (int k = 0; k < 4; k++) s[k] = operand(&c, SEER_DTYPE_F32, NULL, DIMS(C));
+    for (int k = 0; k < 4; k++) s[k] = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(C));
     if (opset == 15)
       c.attr[c.n_attr++] = (seer_attr){.name = "training_mode", .kind = SEER_ATTR_INT, .i = 1};
     c.attr[c.n_attr++] = (seer_attr){.name = "momentum", .kind = SEER_ATTR_FLOAT, .f = 0.7};
-    run(&c, "BatchNormalization", opset, 3);
+    expand_run(&c, "BatchNormalization", opset, 3);
     double y[NB][C][P], mean[C] = {0}, var[C] = {0};
     for (int ch = 0; ch < C; ch++) {
       for (int i = 0; i < NB * P; i++) mean[ch] += x[(i / P * C + ch) * P + i % P] / (NB * P);
@@ -663,10 +581,10 @@ static void batch_norm_trains(void **state) {
       mean[ch] = 0.7 * s[2][ch] + 0.3 * mean[ch];
       var[ch] = 0.7 * s[3][ch] + 0.3 * var[ch];
     }
-    expect(&c, 0, &y[0][0][0], DIMS(NB, C, P), 1e-5);
-    expect(&c, 1, mean, DIMS(C), 1e-6);
-    expect(&c, 2, var, DIMS(C), 1e-6);
-    close_case(&c);
+    expand_expect(&c, 0, &y[0][0][0], DIMS(NB, C, P), 1e-5);
+    expand_expect(&c, 1, mean, DIMS(C), 1e-6);
+    expand_expect(&c, 2, var, DIMS(C), 1e-6);
+    close_expand_case(&c);
   }
 }
 
@@ -675,14 +593,14 @@ static void batch_norm_trains(void **state) {
 static void antialias_cuts_what_lies_outside(void **state) {
   (void)state;
   enum { IN = 7, OUT = 3 };
-  expand_case c = open_case();
-  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, IN));
-  absent(&c), absent(&c);
-  operand(&c, SEER_DTYPE_I64, (double[]){2, OUT}, DIMS(2));
+  expand_case c = open_expand_case();
+  double *x = expand_operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, IN));
+  expand_absent(&c), expand_absent(&c);
+  expand_operand(&c, SEER_DTYPE_I64, (double[]){2, OUT}, DIMS(2));
   c.attr[c.n_attr++] = (seer_attr){.name = "mode", .kind = SEER_ATTR_STRING, .s = "linear"};
   c.attr[c.n_attr++] = (seer_attr){.name = "antialias", .kind = SEER_ATTR_INT, .i = 1};
   c.attr[c.n_attr++] = (seer_attr){.name = "exclude_outside", .kind = SEER_ATTR_INT, .i = 1};
-  run(&c, "Resize", 19, 1);
+  expand_run(&c, "Resize", 19, 1);
   double want[2][OUT], scale = (double)OUT / IN;
   for (int r = 0; r < 2; r++) {
     for (int i = 0; i < OUT; i++) {
@@ -695,25 +613,25 @@ static void antialias_cuts_what_lies_outside(void **state) {
       want[r][i] = sum / weight;
     }
   }
-  expect(&c, 0, &want[0][0], DIMS(2, OUT), 1e-6);
-  close_case(&c);
+  expand_expect(&c, 0, &want[0][0], DIMS(2, OUT), 1e-6);
+  close_expand_case(&c);
 }
 
 static void crop_extrapolates(void **state) {
   (void)state;
-  expand_case c = open_case();
-  operand(&c, SEER_DTYPE_F32, (double[]){0, 10, 20, 30, 40}, DIMS(5));
-  operand(&c, SEER_DTYPE_F32, (double[]){-0.25, 0.75}, DIMS(2));
-  absent(&c);
-  operand(&c, SEER_DTYPE_I64, (double[]){5}, DIMS(1));
+  expand_case c = open_expand_case();
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){0, 10, 20, 30, 40}, DIMS(5));
+  expand_operand(&c, SEER_DTYPE_F32, (double[]){-0.25, 0.75}, DIMS(2));
+  expand_absent(&c);
+  expand_operand(&c, SEER_DTYPE_I64, (double[]){5}, DIMS(1));
   c.attr[c.n_attr++] = (seer_attr){.name = "mode", .kind = SEER_ATTR_STRING, .s = "linear"};
   c.attr[c.n_attr++] = (seer_attr){.name = "coordinate_transformation_mode",
       .kind = SEER_ATTR_STRING,
       .s = "tf_crop_and_resize"};
   c.attr[c.n_attr++] = (seer_attr){.name = "extrapolation_value", .kind = SEER_ATTR_FLOAT, .f = -7};
-  run(&c, "Resize", 19, 1);
-  expect(&c, 0, (double[]){-7, 0, 10, 20, 30}, DIMS(5), 1e-5);
-  close_case(&c);
+  expand_run(&c, "Resize", 19, 1);
+  expand_expect(&c, 0, (double[]){-7, 0, 10, 20, 30}, DIMS(5), 1e-5);
+  close_expand_case(&c);
 }
 
 // Two rows of tokens against the 1-grams (5) (7) and the 2-grams (5,7) (7,5), which count in
@@ -730,8 +648,8 @@ static void tf_idf_counts(void **state) {
       {"TFIDF", {2, 3, 4, 5}, {{13, 4, 0, 6}, {0, 0, 0, 2}}},
   };
   for (size_t m = 0; m < SEER_COUNT_OF(modes); m++) {
-    expand_case c = open_case();
-    operand(&c, SEER_DTYPE_I32, (double[]){5, 7, 5, 5, 1, 5, 1, 2, 3, 4}, DIMS(2, 5));
+    expand_case c = open_expand_case();
+    expand_operand(&c, SEER_DTYPE_I32, (double[]){5, 7, 5, 5, 1, 5, 1, 2, 3, 4}, DIMS(2, 5));
     seer_attr attrs[] = {
         {.name = "mode", .kind = SEER_ATTR_STRING, .s = modes[m].mode},
         {.name = "min_gram_length", .kind = SEER_ATTR_INT, .i = 1},
@@ -744,9 +662,9 @@ static void tf_idf_counts(void **state) {
     };
     memcpy(c.attr, attrs, sizeof attrs);
     c.n_attr = SEER_COUNT_OF(attrs);
-    run(&c, "TfIdfVectorizer", 9, 1);
-    expect(&c, 0, &modes[m].want[0][0], DIMS(2, 4), 0);
-    close_case(&c);
+    expand_run(&c, "TfIdfVectorizer", 9, 1);
+    expand_expect(&c, 0, &modes[m].want[0][0], DIMS(2, 4), 0);
+    close_expand_case(&c);
   }
 }
 
@@ -755,8 +673,8 @@ static void tf_idf_of_unequal_weights(void **state) {
   (void)state;
   static const int64_t counts[] = {0}, index[] = {0, 0}, pool[] = {5, 7};
   static const double weights[] = {2, 3};
-  expand_case c = open_case();
-  operand(&c, SEER_DTYPE_I32, (double[]){5, 7}, DIMS(2));
+  expand_case c = open_expand_case();
+  expand_operand(&c, SEER_DTYPE_I32, (double[]){5, 7}, DIMS(2));
   seer_attr attrs[] = {
       {.name = "mode", .kind = SEER_ATTR_STRING, .s = "IDF"},
       {.name = "ngram_counts", .kind = SEER_ATTR_INTS, .n = 1, .ints = counts},
