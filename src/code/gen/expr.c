@@ -414,6 +414,22 @@ static seer_gen_value expr_raw(seer_gen *g, seer_expr e) {
   return (seer_gen_value){.v = v, .is_vec = is_vec};
 }
 
+// In the value of a sum over an axis, where the order of additions is open anyway, a product that
+// is added is one instruction with its addition.
+static bool sum_with_product(seer_gen *g, const seer_expr_node *node, seer_gen_value *out) {
+  if (!g->is_in_sum || !seer_dtype_is_float((seer_dtype)node->dtype)) return false;
+  uint32_t k = seer_tile_at(g->tile, node->arg[1])->op == SEER_EXPR_MUL ? 1 : 0;
+  const seer_expr_node *product = seer_tile_at(g->tile, node->arg[k]);
+  if (product->op != SEER_EXPR_MUL) return false;
+  seer_gen_value arg[3] = {seer_gen_expr(g, product->arg[0]), seer_gen_expr(g, product->arg[1]),
+      seer_gen_expr(g, node->arg[1 - k])};
+  bool is_vec = arg[0].is_vec || arg[1].is_vec || arg[2].is_vec;
+  for (uint32_t i = 0; is_vec && i < 3; i++) arg[i].v = seer_gen_widen(g, arg[i]);
+  seer_vec v = seer_vec3(g->b, SEER_VEC_FMULADD, arg[0].v, arg[1].v, arg[2].v);
+  *out = (seer_gen_value){.v = v, .is_vec = is_vec};
+  return true;
+}
+
 static seer_gen_value build(seer_gen *g, seer_expr e) {
   const seer_expr_node *node = seer_tile_at(g->tile, e);
   seer_dtype dtype = (seer_dtype)node->dtype;
@@ -448,6 +464,8 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
       seer_sum x;
       if (dtype == SEER_DTYPE_I64 && !is_data(g, e) && seer_gen_sum_of(g, e, &x))
         return seer_gen_sum_lanes(g, &x);
+      seer_gen_value sum;
+      if (node->op == SEER_EXPR_ADD && sum_with_product(g, node, &sum)) return sum;
       break;
     }
     case SEER_EXPR_OR: {

@@ -136,6 +136,7 @@ typedef struct {
   uint32_t outer_lanes;  // VECTOR node whose vectors are a run-time loop further out; 0: none
   seer_vec outer_first;  // its first lane now
   seer_vec lane_mask;  // i1 lanes, NONE: all
+  bool is_in_sum;  // the value of a sum over an axis is being built
   uint32_t n_open;
   seer_gen_open open[SEER_GEN_MAX_OPEN];  // outermost first
   uint32_t n_pred;

@@ -43,6 +43,7 @@ void seer_gen_accumulate(
   for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
   const seer_expr_node *product = seer_tile_at(g->tile, store->value[0]);
   seer_vec_op both = sum_of_products(g, store);
+  g->is_in_sum = store->combiner == SEER_COMBINE_SUM;
   if (both != SEER_VEC_UNDEF) {
     seer_vec args[2] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v};
     for (uint32_t k = 0; k < 2; k++) {
@@ -56,6 +57,7 @@ void seer_gen_accumulate(
     }
     seer_gen_combine(g, store->combiner, dtype, store->n_values, acc, value);
   }
+  g->is_in_sum = false;
   if (cond.i == 0) return;
   for (uint32_t k = 0; k < store->n_values; k++) acc[k] = seer_gen_select(g, cond, acc[k], old[k]);
 }

@@ -95,22 +95,31 @@ static void add_loads(const seer_dag *dag, uint32_t stage, stage_fact *fact, see
   }
 }
 
+// What a sum over an axis adds up is made of products that are added: each such addition is one
+// instruction with its product (code/gen/expr.c).
+static bool adds_product(const seer_expr_pool *pool, const seer_expr_node *node) {
+  if (node->op != SEER_EXPR_ADD || !seer_dtype_is_float((seer_dtype)node->dtype)) return false;
+  return seer_expr_at(pool, node->arg[0])->op == SEER_EXPR_MUL ||
+      seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_MUL;
+}
+
 // Index and predicate expressions are addressing, not work. A choice by indices only (the rows of a
 // transform) costs what its branches cost on average; *out_leaves counts them.
-static void count_ops(const seer_expr_pool *pool, seer_expr e, op_count *ops, float *out_leaves) {
+static void count_ops(
+    const seer_expr_pool *pool, seer_expr e, bool is_summed, op_count *ops, float *out_leaves) {
   *out_leaves = 1;
   if (e.i == 0) return;
   const seer_expr_node *node = seer_expr_at(pool, e);
   float leaves;
   if (node->op == SEER_EXPR_LOAD) {
-    count_ops(pool, node->arg[1], ops, &leaves);
+    count_ops(pool, node->arg[1], is_summed, ops, &leaves);
     return;
   }
   if (node->op == SEER_EXPR_SELECT && loads_nothing(pool, node->arg[0])) {
     op_count then = {0}, otherwise = {0};
     float n_then, n_otherwise;
-    count_ops(pool, node->arg[1], &then, &n_then);
-    count_ops(pool, node->arg[2], &otherwise, &n_otherwise);
+    count_ops(pool, node->arg[1], is_summed, &then, &n_then);
+    count_ops(pool, node->arg[2], is_summed, &otherwise, &n_otherwise);
     *out_leaves = n_then + n_otherwise;
     add_ops(ops, &then, n_then / *out_leaves);
     add_ops(ops, &otherwise, n_otherwise / *out_leaves);
@@ -118,17 +127,23 @@ static void count_ops(const seer_expr_pool *pool, seer_expr e, op_count *ops, fl
   }
   seer_expr byte;
   if (seer_expr_is_word_load(pool, e, &byte)) return;
-  if (!widens_load(pool, node)) count_op(ops, node);
+  if (is_summed && adds_product(pool, node)) {
+    ops->fma += 1;
+    ops->mul -= 1;  // which is counted where it is met
+  } else if (!widens_load(pool, node)) {
+    count_op(ops, node);
+  }
   for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
-    count_ops(pool, node->arg[a], ops, &leaves);
+    count_ops(pool, node->arg[a], is_summed, ops, &leaves);
   }
 }
 
 static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_arena *arena) {
   const seer_dag_stage *stage = &dag->stage[s];
   float leaves;
+  bool is_summed = stage->n_reduce > 0 && stage->combiner == SEER_COMBINE_SUM;
   for (uint32_t v = 0; v < stage->n_values; v++) {
-    count_ops(&dag->expr, stage->body[v], &fact->ops, &leaves);
+    count_ops(&dag->expr, stage->body[v], is_summed, &fact->ops, &leaves);
   }
   add_loads(dag, s, fact, arena);
   const seer_expr_node *top = seer_expr_at(&dag->expr, stage->body[0]);

@@ -22,7 +22,7 @@ typedef struct {
 // `integer`: all operators on integers, of which `product` and `dot` (dot4) have rates of their
 // own.
 typedef struct {
-  float mul, add, div, cmp, special, integer, product, dot;
+  float fma, mul, add, div, cmp, special, integer, product, dot;
 } op_count;
 
 typedef struct {
@@ -41,6 +41,7 @@ struct seer_nest_facts {
 };
 
 static inline void add_ops(op_count *to, const op_count *from, float weight) {
+  to->fma += weight * from->fma;
   to->mul += weight * from->mul;
   to->add += weight * from->add;
   to->div += weight * from->div;

@@ -450,6 +450,7 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const seer_
     *(!is_sum ? &st->n_cmp : fact->is_real ? &n_add : &st->n_int) += 1;
     if (!fact->is_real && stage->combiner == SEER_COMBINE_PROD) st->n_int_mul += 1;
   }
+  st->n_fma += fact->ops.fma;
   st->n_mul += n_mul;
   st->n_add += n_add;
   st->n_div += fact->ops.div;
