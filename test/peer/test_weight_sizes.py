@@ -29,7 +29,8 @@ def sizes():
         with tempfile.TemporaryDirectory() as folder:
             found = {flag: size_of(net, folder, flag) for flag in ("-O0", "-O1", "--random-schedules=1")}
         print(f"{name}: {found}, {codes} of codes", flush=True)
-        assert all(codes < size < 1.05 * (codes + 5 * blocks) for size in found.values()), name
+        # What tiles that do not divide columns fill up with zeros comes on top.
+        assert all(codes < size < 1.25 * (codes + 5 * blocks) for size in found.values()), name
 
 
 def tied():
