@@ -1,10 +1,11 @@
 // hash.c - the three keys of a DAG: structure, shape, content; and whether two are alike.
 // The stages are walked from the outputs, producers first, and what is met gets its number in that
 // order; so names, the order of inputs and of independent stages do not matter. The walk appends
-// tokens to the structure; every integer becomes a slot there (with a class where it decides which
+// tokens to the structure; every index becomes a slot there (with a class where it decides which
 // sketches exist) and its value is appended to the shape; every float becomes its class, and its
-// bits are appended to the content. Strides, dilations and pads of 1, 1 and 0 fold away in the
-// builders, so "is it 1 (0)" is part of the form of the expression already.
+// bits are appended to the content, as those of integers are that are data. Strides, dilations and
+// pads of 1, 1 and 0 fold away in the builders, so "is it 1 (0)" is part of the form of the
+// expression already.
 #include <math.h>
 #include <string.h>
 
@@ -37,6 +38,14 @@ static void literal(hasher *h, double value, bool is_bound) {
   if (isinf(value)) kind = value > 0 ? 3 : 4;
   token(h, kind);
   h->content = seer_hash_u64(bits, h->content);
+}
+
+// Indices are of 64 bits. What has fewer is data: a zero point, what an image is padded with.
+static void number(hasher *h, seer_dtype dtype, int64_t value) {
+  if (seer_dtype_bytes(dtype) == 8 || dtype == SEER_DTYPE_BOOL)
+    slot(h, value);
+  else
+    h->content = seer_hash_u64((uint64_t)value + 1, h->content);
 }
 
 static void walk_stage(hasher *h, uint32_t stage);
@@ -82,7 +91,7 @@ static void walk_expr(hasher *h, const seer_dag_stage *stage, seer_expr e, bool 
   if (node->op == SEER_EXPR_CONST_F) {
     literal(h, node->value.f, is_bound);
   } else if (node->op == SEER_EXPR_CONST_I) {
-    slot(h, node->value.i);
+    number(h, (seer_dtype)node->dtype, node->value.i);
   } else if (node->op == SEER_EXPR_VAR) {
     token(h, node->ref - stage->var0);
   } else if (node->op == SEER_EXPR_LOAD) {

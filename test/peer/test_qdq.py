@@ -157,5 +157,42 @@ def shared(seed):
     net.judge()
 
 
+def chains(seed):
+    """Elementwise operators between quantisations: of one byte, which are looked up, behind products, reshapes and transposes; and such
+    as are not, because a channel or another byte has a say."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+
+    def quantised(y, dtype):
+        middle = (np.iinfo(dtype).min + np.iinfo(dtype).max) // 2
+        points = [net.constant(rng.uniform(0.004, 0.05), np.float32), net.constant(middle + rng.integers(-60, 60), dtype)]
+        return net.node("QuantizeLinear", [y, *points]), points
+
+    def again(y, dtype):
+        q, points = quantised(y, dtype)
+        return net.node("DequantizeLinear", [q, *points])
+
+    for k in range(16):
+        x, y = BYTES[k % 2], BYTES[k // 2 % 2]
+        a, _ = net.activation(x, [3, 4, 10 + k])
+        if k % 4 == 1:
+            w, _ = net.weights(np.int8, [10 + k, 12], 1, "one")
+            a = again(net.node("MatMul", [a, w]), x)
+        if k % 4 == 2:
+            a = net.node("Transpose", [again(a, x)], perm=[0, 2, 1])
+        if k % 4 == 3:
+            a = net.node("Reshape", [again(a, x), net.constant([4, -1], np.int64)])
+        b = again(net.node(("Erf", "Sigmoid", "Tanh", "Exp", "HardSwish", "Elu")[k % 6], [a]), y)
+        if k % 3 == 0:  # Gelu's and Silu's form
+            b = again(net.node("Mul", [a, again(net.node("Add", [b, net.constant([1], np.float32)]), y)]), x)
+        if k % 5 == 4:
+            net.outs[b] = np.float32  # read in between
+        if k % 8 == 5:
+            b = net.node("Add", [b, net.constant(rng.normal(size=12), np.float32)])
+        if k % 8 == 6:
+            b = net.node("Mul", [b, net.node("Transpose", [net.activation(y, [3, 4, 10 + k])[0]], perm=[0, 2, 1])])
+        net.outs[quantised(net.node("LeakyRelu", [b], alpha=0.3), y)[0]] = y
+    net.judge()
+
+
 run_tests([(f"{name} {seed}", lambda test=test, seed=seed: test(seed))
-           for name, test in (("convolutions", convs), ("products", products), ("shared", shared)) for seed in SEEDS])
+           for name, test in (("convolutions", convs), ("products", products), ("shared", shared), ("chains", chains)) for seed in SEEDS])

@@ -105,3 +105,8 @@ seer_vec seer_access_load_masked(
   if (is_fixed) seer_gen_memo_add(g, TAG_LOAD_MASKED, p, mask, otherwise.i, v);
   return v;
 }
+
+seer_vec seer_gen_read_table(seer_gen *g, uint32_t buf, seer_vec number) {
+  return seer_vec_lookup(
+      g->b, g->buf[buf].base, number, g->buf[buf].align, buf, is_invariant(g, buf));
+}

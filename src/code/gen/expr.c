@@ -258,13 +258,30 @@ static bool load_word(seer_gen *g, seer_expr e, seer_gen_value *out) {
   return seer_gen_read_word(g, &addr[0], &c, fill, out);
 }
 
+// The bytes that other bytes are the numbers of, in a buffer that has one for each: of several
+// lanes it is one instruction.
+static bool load_from_table(seer_gen *g, const seer_expr_node *node, seer_gen_value *out) {
+  const seer_loop_buf *decl = &g->loop->buf[node->ref];
+  if (node->arg[0].i != 0 || decl->rank != 1 || decl->dim[0] != SEER_VEC_TABLE_BYTES) return false;
+  if (!seer_dtype_is_byte(decl->dtype) || g->tile->buf[node->ref].is_register) return false;
+  const seer_expr_node *index = seer_tile_at(g->tile, g->loop->expr.index[node->index0]);
+  if (index->op != SEER_EXPR_CAST) return false;
+  if (seer_tile_at(g->tile, index->arg[0])->dtype != SEER_DTYPE_U8) return false;
+  seer_gen_value number = seer_gen_expr(g, index->arg[0]);
+  if (!number.is_vec) return false;
+  seer_vec v = seer_gen_read_table(g, node->ref, number.v);
+  *out = (seer_gen_value){.v = v, .is_vec = true};
+  return true;
+}
+
 static seer_gen_value load(seer_gen *g, seer_expr e) {
   const seer_expr_node *node = seer_tile_at(g->tile, e);
   const seer_expr *index = &g->loop->expr.index[node->index0];
   seer_dtype dtype = (seer_dtype)node->dtype;
   seer_vec_elem elem = seer_gen_memory_elem(dtype);
   seer_gen_condition guard = {0};
-  seer_gen_value otherwise = {0};
+  seer_gen_value otherwise = {0}, found;
+  if (load_from_table(g, node, &found)) return found;
   if (node->arg[0].i != 0) {
     guard.is_guarded = true;
     conjunction(g, node->arg[0], &guard);

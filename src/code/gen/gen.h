@@ -262,6 +262,8 @@ seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_
 // excludes them. False: a mask that there is no instruction for, or lanes that run backwards.
 bool seer_gen_read_word(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
     uint8_t fill, seer_gen_value *out);
+// Of the table of 256 bytes that the whole buffer is: those that `number` (i8) names.
+seer_vec seer_gen_read_table(seer_gen *g, uint32_t buf, seer_vec number);
 // For targets of stores: `uniform` and `mask` say what may be touched; NONE: all.
 seer_gen_value seer_gen_load_target(
     seer_gen *g, const seer_gen_addr *addr, seer_vec uniform, seer_vec mask);

@@ -3,6 +3,7 @@
 //   module.c     vector code -> module -> passes -> ELF object
 //   translate.c  vector code -> LLVM IR, instruction by instruction
 //   dot.c        one of them: products of bytes
+//   lookup.c     another: bytes out of a table of 256
 //   switches.c   two passes of LLVM's that are off while a code generator lives
 #ifndef SEER_CODE_LLVM_H
 #define SEER_CODE_LLVM_H
@@ -30,5 +31,13 @@ void seer_llvm_translate(const seer_vec_code *code, const seer_target *target, L
 // stands in gets the target's features.
 LLVMValueRef seer_llvm_dot4(const seer_target *target, LLVMModuleRef module, LLVMBuilderRef builder,
     LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc);
+
+// Whether there are instructions that take bytes out of a table in registers; else a load for each
+// lane is what there is.
+bool seer_llvm_has_lookup(const seer_target *target);
+// The bytes of `table` (i8 x 256) that `number` (i8, any number of lanes, without sign) names, by
+// those instructions.
+LLVMValueRef seer_llvm_lookup(const seer_target *target, LLVMModuleRef module,
+    LLVMBuilderRef builder, LLVMValueRef table, LLVMValueRef number);
 
 #endif

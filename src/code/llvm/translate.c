@@ -325,6 +325,34 @@ static LLVMValueRef masked(translator *t, const seer_vec_node *node) {
   return v;
 }
 
+static LLVMValueRef byte_of_table(translator *t, const seer_vec_node *node, LLVMValueRef number) {
+  LLVMTypeRef byte = t->elem[SEER_VEC_I8];
+  LLVMValueRef at = LLVMBuildZExt(t->b, number, t->elem[SEER_VEC_I64], "");
+  LLVMValueRef p = LLVMBuildGEP2(t->b, byte, value_of(t, node->arg[0]), &at, 1, "");
+  LLVMValueRef v = LLVMBuildLoad2(t->b, byte, p, "");
+  mark(t, v, node);
+  return v;
+}
+
+static LLVMValueRef look_up(translator *t, const seer_vec_node *node) {
+  LLVMValueRef number = value_of(t, node->arg[1]);
+  if (node->lanes == 1) return byte_of_table(t, node, number);
+  if (seer_llvm_has_lookup(t->target)) {
+    LLVMTypeRef type = LLVMVectorType(t->elem[SEER_VEC_I8], SEER_VEC_TABLE_BYTES);
+    LLVMValueRef all = LLVMBuildLoad2(t->b, type, value_of(t, node->arg[0]), "");
+    LLVMSetAlignment(all, node->align);
+    mark(t, all, node);
+    return seer_llvm_lookup(t->target, t->module, t->b, all, number);
+  }
+  LLVMValueRef v = LLVMGetPoison(type_of(t, node));
+  for (uint32_t l = 0; l < node->lanes; l++) {
+    LLVMValueRef lane = LLVMConstInt(t->elem[SEER_VEC_I32], l, false);
+    LLVMValueRef one = LLVMBuildExtractElement(t->b, number, lane, "");
+    v = LLVMBuildInsertElement(t->b, v, byte_of_table(t, node, one), lane, "");
+  }
+  return v;
+}
+
 static LLVMValueRef move(translator *t, const seer_vec_node *node) {
   LLVMValueRef by = value_of(t, node->arg[1]);
   return LLVMBuildGEP2(t->b, t->elem[node->of], value_of(t, node->arg[0]), &by, 1, "");
@@ -434,6 +462,8 @@ static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
       return move(t, node);
     case SEER_VEC_LOAD:
       return load(t, node);
+    case SEER_VEC_LOOKUP:
+      return look_up(t, node);
     case SEER_VEC_STORE:
       store(t, node);
       return NULL;

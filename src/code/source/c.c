@@ -163,6 +163,9 @@ static const char products_of_bytes[] =
     "  return (i32)sum;\n"
     "}\n";
 
+static const char tables[] =
+    "HELPER i8 lookup_i8(const char *p, i8 number) { return (i8)p[(u8)number]; }\n";
+
 static const char halves[] =
     "HELPER f32 bits_half_i16(i16 x) {\n"
     "  const u32 w = (u16)x, magnitude = (w & 0x7fff) << 13;\n"
@@ -204,6 +207,7 @@ void seer_source_put_scalars(seer_text *text) {
   seer_source_put_words(
       text, floats, (const char *const[]){"F", "f64", "I", "i64", "S", "INT64_MIN", NULL});
   seer_text_put(text, products_of_bytes);
+  seer_text_put(text, tables);
 }
 
 void seer_source_put_rounding(seer_text *text) {

@@ -510,6 +510,7 @@ static void put_lanes(seer_text *text, uint32_t lanes) {
       seer_source_put_lanes(&x, of_integers);
       put_ordered(&x);
       put_any(&x);
+      if (e == SEER_VEC_I8) seer_source_put_lookup_lanes(&x);
       if (e == SEER_VEC_I32) seer_source_put_dot_lanes(&x);
     }
     put_masked(&x);

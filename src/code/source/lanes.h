@@ -32,8 +32,9 @@ typedef struct {
 } seer_source_register;
 const seer_source_register *seer_source_register_of(const seer_source_vector *x);  // NULL: none
 
-// ---- c_dot.c
+// ---- c_bytes.c
 void seer_source_put_dot_lanes(const seer_source_vector *x);  // of i32
+void seer_source_put_lookup_lanes(const seer_source_vector *x);  // of i8
 
 // ---- c_convert.c
 void seer_source_put_conversions(seer_text *text, uint32_t lanes);

@@ -69,6 +69,11 @@ static const char *load(seer_source *s, const seer_vec_node *node) {
       seer_source_mask(s, node->arg[1], bits), seer_source_operand(s, node->arg[2]));
 }
 
+static const char *look_up(seer_source *s, const seer_vec_node *node) {
+  return seer_arena_printf(s->arena, "lookup_%s(%s, %s)", type_name(s, node),
+      seer_source_pointer(s, node->arg[0]), seer_source_operand(s, node->arg[1]));
+}
+
 static void put_store(seer_source *s, const seer_vec_node *node) {
   const seer_vec_node *value = seer_source_accessed(s, node);
   const char *pointer, *type = type_name(s, value), *text = seer_source_operand(s, node->arg[1]);
@@ -140,6 +145,8 @@ static void put_value(seer_source *s, uint32_t id) {
     text = moved(s, node);
   else if (node->op == SEER_VEC_LOAD || node->op == SEER_VEC_LOAD_MASKED)
     text = kept(s, id, load(s, node));
+  else if (node->op == SEER_VEC_LOOKUP)
+    text = look_up(s, node);
   else
     text = seer_source_value(s, v);
   if (node->elem == SEER_VEC_PTR)

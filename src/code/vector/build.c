@@ -345,6 +345,18 @@ seer_vec seer_vec_load(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes, 
   return append(b, &node);
 }
 
+seer_vec seer_vec_lookup(seer_vec_builder *b, seer_vec pointer, seer_vec number, uint32_t align,
+    uint32_t buf, bool is_invariant) {
+  seer_vec_node node = {.op = SEER_VEC_LOOKUP,
+      .elem = SEER_VEC_I8,
+      .lanes = seer_vec_at(b->code, number)->lanes,
+      .align = (uint16_t)align,
+      .buf = buf,
+      .is_invariant = is_invariant,
+      .arg = {pointer, number}};
+  return append(b, &node);
+}
+
 void seer_vec_store(
     seer_vec_builder *b, seer_vec value, seer_vec pointer, uint32_t align, uint32_t buf) {
   seer_vec_node node = {.op = SEER_VEC_STORE,

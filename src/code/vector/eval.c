@@ -333,6 +333,22 @@ static bool load_lanes(machine *m, uint32_t id, const uint64_t *mask) {
   return true;
 }
 
+static bool look_up(machine *m, uint32_t id) {
+  const seer_vec_node *node = &m->code->node[id];
+  const object *o = object_of(m, id);
+  int64_t base = (int64_t)*lanes_of(m, node->arg[0]);
+  const uint64_t *number = lanes_of(m, node->arg[1]);
+  const bool *is_unknown = haze_of(m, node->arg[1]);
+  if (!o || !is_inside(m, id, o, base, SEER_VEC_TABLE_BYTES)) return false;
+  for (uint32_t l = 0; l < node->lanes; l++) {
+    int64_t offset = base + (int64_t)(number[l] & 255);
+    lanes_of(m, (seer_vec){id})[l] = (uint8_t)o->bytes[offset];
+    haze_of(m, (seer_vec){id})[l] = is_unknown[l] || !is_written(o, offset, 1);
+  }
+  settle(m, id);
+  return true;
+}
+
 static bool store_lanes(machine *m, uint32_t id, const uint64_t *mask) {
   const seer_vec_node *node = &m->code->node[id], *value = seer_vec_at(m->code, node->arg[1]);
   object *o = NULL;
@@ -360,6 +376,8 @@ static bool access(machine *m, uint32_t id) {
   switch ((int)node->op) {
     case SEER_VEC_LOAD:
       return load_lanes(m, id, NULL);
+    case SEER_VEC_LOOKUP:
+      return look_up(m, id);
     case SEER_VEC_STORE:
       return store_lanes(m, id, NULL);
     case SEER_VEC_LOAD_MASKED:
@@ -426,6 +444,7 @@ static bool run_node(machine *m, uint32_t id) {
       move(m, id);
       return true;
     case SEER_VEC_LOAD:
+    case SEER_VEC_LOOKUP:
     case SEER_VEC_STORE:
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:

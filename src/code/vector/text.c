@@ -143,6 +143,7 @@ static void put_head(printer *p, uint32_t id) {
       break;
     case SEER_VEC_LOAD:
     case SEER_VEC_LOAD_MASKED:
+    case SEER_VEC_LOOKUP:
     case SEER_VEC_STORE:
     case SEER_VEC_STORE_MASKED:
       put_access(p, node);
@@ -426,6 +427,7 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
       return parse_access(p, node);
     case SEER_VEC_LOAD:
     case SEER_VEC_LOAD_MASKED:
+    case SEER_VEC_LOOKUP:
       return parse_access(p, node);
     case SEER_VEC_PREFETCH:
       SEER_TRY(seer_scan_expect(p->scan, "level"));

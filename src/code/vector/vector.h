@@ -57,6 +57,7 @@ typedef struct {
 
 #define SEER_VEC_NO_BUF UINT32_MAX
 #define SEER_VEC_MAX_LANES 256
+#define SEER_VEC_TABLE_BYTES 256  // of a LOOKUP
 #define SEER_VEC_MAX_COUNTERS 16  // of a loop
 #define SEER_VEC_MAX_DEPTH 64  // of LOOPs and WHENs inside each other
 // Bytes of the largest fill.
@@ -182,6 +183,9 @@ seer_vec seer_vec_slot(
 seer_vec seer_vec_move(seer_vec_builder *b, seer_vec_elem of, seer_vec pointer, seer_vec by);
 seer_vec seer_vec_load(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes, seer_vec pointer,
     uint32_t align, uint32_t buf, bool is_invariant);
+// The table lies at `pointer`, aligned to `align` bytes; number: i8.
+seer_vec seer_vec_lookup(seer_vec_builder *b, seer_vec pointer, seer_vec number, uint32_t align,
+    uint32_t buf, bool is_invariant);
 void seer_vec_store(
     seer_vec_builder *b, seer_vec value, seer_vec pointer, uint32_t align, uint32_t buf);
 seer_vec seer_vec_load_masked(seer_vec_builder *b, seer_vec pointer, seer_vec mask,

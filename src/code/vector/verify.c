@@ -361,6 +361,7 @@ static seer_status check_slot_access(const verifier *v, uint32_t id) {
   const seer_vec_node *node = &v->code->node[id], *pointer = at(v, node->arg[0]), *slot = pointer;
   if (node->op == SEER_VEC_LOAD_MASKED || node->op == SEER_VEC_STORE_MASKED)
     return FAULT(v, id, "%s", "a slot has no masked access");
+  if (node->op == SEER_VEC_LOOKUP) return FAULT(v, id, "%s", "a slot is no table");
   if (node->buf != SEER_VEC_NO_BUF || node->is_invariant)
     return FAULT(v, id, "%s", "a slot is no buffer, and never invariant");
   int64_t by = 0, offset;
@@ -437,6 +438,10 @@ static seer_status check_access(const verifier *v, uint32_t id) {
     return FAULT(v, id, "%u lanes, must be 1 to %d", lanes, SEER_VEC_MAX_LANES);
   if (is_masked) SEER_TRY(check_arg(v, id, is_store ? 2 : 1, SEER_VEC_I1, lanes));
   if (is_masked && !is_store) SEER_TRY(check_arg(v, id, 2, elem, lanes));
+  if (node->op == SEER_VEC_LOOKUP) {
+    SEER_TRY(check_arg(v, id, 1, SEER_VEC_I8, lanes));
+    SEER_TRY(check_value(v, id, SEER_VEC_I8, lanes));
+  }
   if (node->align != 0 && !is_power_of_two(node->align))
     return FAULT(v, id, "aligned to %u, must be a power of two", node->align);
   if (is_slot(v, node->arg[0])) return check_slot_access(v, id);
@@ -512,6 +517,7 @@ static seer_status check_node(const verifier *v, uint32_t id) {
       return check_move(v, id);
     case SEER_VEC_LOAD:
     case SEER_VEC_STORE:
+    case SEER_VEC_LOOKUP:
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return check_access(v, id);

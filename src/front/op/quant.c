@@ -186,11 +186,13 @@ static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node
   SEER_TRY(read_scales(emit->graph, node, emit->arena, &s));
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
-  seer_dtype compute = seer_dtype_is_float(x->dtype) ? SEER_DTYPE_F32 : SEER_DTYPE_I32;
+  // Differences of integers of up to 16 bits are exact in f32.
+  bool is_wide = !seer_dtype_is_float(x->dtype) && seer_dtype_bits(x->dtype) > 16;
+  seer_dtype compute = is_wide ? SEER_DTYPE_I32 : SEER_DTYPE_F32;
   seer_expr q = cast(emit, compute, seer_emit_load(emit, node, 0, at));
   if (seer_emit_has_in(emit, node, 2)) {
     seer_expr zero = cast(emit, compute, load_scale(emit, node, 2, &s, at, x->rank));
-    q = seer_op_2(emit, SEER_EXPR_SUB, q, zero);
+    if (!is_number(emit, zero, 0)) q = seer_op_2(emit, SEER_EXPR_SUB, q, zero);
   }
   seer_expr value = cast(emit, SEER_DTYPE_F32, q);
   seer_expr scale = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 1, &s, at, x->rank));
@@ -200,3 +202,32 @@ static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node
   return SEER_OK;
 }
 QUANT(dequantize_linear, "DequantizeLinear", "axis block_size output_dtype")
+
+// ---- Lookup: bytes by the bits of others, out of a table of all
+
+static seer_status infer_lookup(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *x = NULL, *table = NULL;
+  enum { N_BYTE = 256 };
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_in(graph, node, 1, &table));
+  if (!seer_dtype_is_byte(x->dtype) || !seer_dtype_is_byte(table->dtype))
+    return SEER_FAIL(INVALID, "inputs are %s and %s, must be u8 or i8", seer_dtype_name(x->dtype),
+        seer_dtype_name(table->dtype));
+  if (table->rank != 1 || table->dim[0] != N_BYTE)
+    return SEER_FAIL(
+        INVALID, "input 1 is %s, must be [%d]", seer_op_shape_text(table, arena), N_BYTE);
+  return seer_op_set(&out_values[0], table->dtype, x->dim, x->rank);
+}
+
+static seer_status emit_lookup(seer_emit *emit, const seer_node *node) {
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  seer_expr bits = cast(emit, SEER_DTYPE_U8, seer_emit_load(emit, node, 0, at));
+  seer_expr number = cast(emit, SEER_DTYPE_I64, bits);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 1, &number));
+  return SEER_OK;
+}
+SEER_OP_INNER(lookup, "Lookup", 2, 1, 1, SEER_FUSE_ELEMENTWISE, "", 0, 0, .infer = infer_lookup,
+    .emit = emit_lookup, .doc = "")

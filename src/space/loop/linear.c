@@ -5,6 +5,8 @@
 // (Fourier-Motzkin elimination, one inequality at a time.)
 #include "space/loop/linear.h"
 
+#include "dag/scalar.h"
+
 // out += scale * e
 static bool gather(const seer_expr_pool *pool, seer_expr e, int64_t scale, seer_linear *out) {
   const seer_expr_node *node = seer_expr_at(pool, e);
@@ -350,6 +352,12 @@ static bool prove_atom(seer_prover *p, const seer_linear *x, uint32_t k, uint32_
   if (op == SEER_EXPR_SELECT) {
     return prove_with_expr(p, x, k, b, facts_used) &&
         prove_with_expr(p, x, k, node->arg[2], facts_used);
+  }
+  if (op == SEER_EXPR_CAST) {  // of a byte, say: nothing is known but its type
+    seer_dtype from = (seer_dtype)seer_expr_at(&p->loop->expr, a)->dtype;
+    if (seer_dtype_is_float(from) || seer_dtype_bytes(from) > 4) return false;
+    seer_scalar end = up ? seer_scalar_highest(from) : seer_scalar_lowest(from);
+    return prove_with_constant(p, x, k, end.i, facts_used);
   }
   bool by_constant = (op == SEER_EXPR_DIV || op == SEER_EXPR_MOD) &&
       node->dtype == SEER_DTYPE_I64 && seer_expr_at(&p->loop->expr, b)->op == SEER_EXPR_CONST_I &&

@@ -129,7 +129,9 @@ static const char every_body[] =
     "    %95 i32 = dot4 %6, %7, %8\n"
     "    %96 i32x4 = dot4 %86, i32x4 -1, %87\n"
     "    %97 f32x4 = shuffle %82, %83 lanes 0 2 4 6\n"
-    "    %98 i1x8 = shuffle %57, i1x8 0 lanes 7 8 6 8 5 8 4 15\n";
+    "    %98 i1x8 = shuffle %57, i1x8 0 lanes 7 8 6 8 5 8 4 15\n"
+    "    %99 ptr = buffer $bytes\n"
+    "    %100 i8x4 = lookup %99, i8x4 -1 align 1 $bytes invariant\n";
 
 typedef struct {
   seer_arena *arena;
@@ -285,6 +287,9 @@ static const struct {
     {"%4 i64 = dot4 i64 1, i64 2, i64 3\n", "is not defined on i64"},
     {"%4 i8 = dot4 i8 1, i8 2, i8 3\n", "is not defined on i8"},
     {"%4 i32 = dot4 i32 1, i32 2, i64 3\n", "argument 3 is i64, must be i32x1"},
+    {"%4 i8x4 = lookup %0, i16x4 0 $in\n", "argument 2 is i16x4, must be i8x4"},
+    {"%4 i8x4 = lookup %0, i8x2 0 $in\n", "argument 2 is i8x2, must be i8x4"},
+    {"%4 i16 = lookup %0, i16 0 $in\n", "argument 2 is i16, must be i8x1"},
     {"%4 i64 = add i32 1, i32 2\n", "the value is i64, must be i32x1"},
     {"%4 i32x2 = add i32 1, i32 2\n", "the value is i32x2, must be i32x1"},
     {"%4 i32 = slt i32 1, i32 2\n", "the value is i32, must be i1x1"},

@@ -19,6 +19,7 @@ static const char loop_text[] =
     "  output $f64 f64[64] of 9\n"
     "  shared $shared f32[64] of 10\n"
     "  local $local f32[64] of 11\n"
+    "  input $bytes u8[256] of 12\n"
     "  phase {\n"
     "    parallel @i < 4 stage 0 {\n"
     "      store $f32[@i] stage 0 = 0.0\n"
