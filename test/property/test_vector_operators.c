@@ -180,6 +180,9 @@ static void operators(void **state) {
     if (!is_float) check_expr(&t, dtype, dtype, "$x[@o, @i] % $y[@o, @i]", ANYTHING, 0);
     check_expr(&t, dtype, "f32", "cast.f32(@i) * 0.5 + cast.f32($x[@o, @i])", MODERATE, 0);
   }
+  // Four bits of a word, in the middle and at its top.
+  check_expr(&t, "i32", "f32", "cast.f32(shr(shl($x[@o, @i], 20:i32), 28:i32))", ANYTHING, 0);
+  check_expr(&t, "i32", "f32", "cast.f32(shr($x[@o, @i], 28:i32))", ANYTHING, 0);
   end(&t, 1000);
 }
 

@@ -56,6 +56,10 @@ static seer_vec int_divide(seer_gen *g, bool is_mod, bool is_signed, seer_vec a,
 static seer_vec int_shift(
     seer_gen *g, bool is_left, bool is_signed, seer_dtype dtype, seer_vec a, seer_vec by) {
   int64_t bits = (int64_t)seer_dtype_bits(dtype);
+  seer_vec_op right = is_signed ? SEER_VEC_ASHR : SEER_VEC_LSHR;
+  uint64_t known;
+  if (seer_vec_const_bits(g->code, by, &known) && known < (uint64_t)bits)
+    return seer_vec2(g->b, is_left ? SEER_VEC_SHL : right, a, by);
   seer_vec zero = seer_gen_int_like(g, a, 0);
   seer_vec is_far = seer_vec2(g->b, SEER_VEC_UGE, by, seer_gen_int_like(g, a, bits));
   if (!is_left && is_signed) {

@@ -4,6 +4,7 @@
 //   translate.c  vector code -> LLVM IR, instruction by instruction
 //   dot.c        one of them: products of bytes
 //   lookup.c     another: bytes out of a table of 256
+//   nibble.c     a few of them at once: four bits of a word as a real number
 //   switches.c   two passes of LLVM's that are off while a code generator lives
 #ifndef SEER_CODE_LLVM_H
 #define SEER_CODE_LLVM_H
@@ -39,5 +40,11 @@ bool seer_llvm_has_lookup(const seer_target *target);
 // those instructions.
 LLVMValueRef seer_llvm_lookup(const seer_target *target, LLVMModuleRef module,
     LLVMBuilderRef builder, LLVMValueRef table, LLVMValueRef number);
+// The word that SINT_FLOAT `node` takes four bits of, with their sign, from place *out_low on,
+// where `target` has them by a look-up; 0: it takes something else, or the target has not.
+seer_vec seer_llvm_find_nibble(const seer_vec_code *code, const seer_target *target,
+    const seer_vec_node *node, int64_t *out_low);
+LLVMValueRef seer_llvm_nibble(
+    LLVMModuleRef module, LLVMBuilderRef builder, LLVMValueRef word, int64_t low);
 
 #endif

@@ -275,8 +275,14 @@ static LLVMValueRef operate(translator *t, const seer_vec_node *node) {
       return LLVMBuildICmp(t->b, (LLVMIntPredicate)to->code, x[0], x[1], "");
     case FCMP:
       return LLVMBuildFCmp(t->b, (LLVMRealPredicate)to->code, x[0], x[1], "");
-    case CAST:
+    case CAST: {
+      int64_t low;
+      seer_vec word = node->op == SEER_VEC_SINT_FLOAT
+          ? seer_llvm_find_nibble(t->code, t->target, node, &low)
+          : (seer_vec){0};
+      if (word.i) return seer_llvm_nibble(t->module, t->b, value_of(t, word), low);
       return LLVMBuildCast(t->b, (LLVMOpcode)to->code, x[0], type_of(t, node), "");
+    }
     case INTRINSIC: {
       LLVMTypeRef type = LLVMTypeOf(x[0]);
       return call(t, to->intrinsic, &type, 1, x, n);

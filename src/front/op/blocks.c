@@ -63,7 +63,7 @@ static reading read_blocks(
   if (!seer_emit_has_in(emit, node, at.zero)) return r;
   r.zero = seer_emit_load(emit, node, at.zero, word_at);
   r.is_real_zero = seer_emit_in(emit, node, at.zero)->dtype == SEER_DTYPE_F32;
-  if (!r.is_real_zero) r.zero = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I32, r.zero);
+  if (!r.is_real_zero) r.zero = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_F32, r.zero);
   return r;
 }
 
@@ -82,10 +82,9 @@ static seer_expr weight_at(const reading *r, seer_expr low) {
     seer_expr above = seer_op_2(emit, SEER_EXPR_SUB, i32(emit, 32 - r->bits), low);
     code = seer_op_2(emit, SEER_EXPR_SHL, r->word, above);
     code = seer_op_2(emit, SEER_EXPR_SHR, code, i32(emit, 32 - r->bits));
-    if (r->zero.i) code = seer_op_2(emit, SEER_EXPR_SUB, code, r->zero);
   }
   seer_expr value = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_F32, code);
-  return r->is_real_zero ? seer_op_2(emit, SEER_EXPR_SUB, value, r->zero) : value;
+  return r->zero.i ? seer_op_2(emit, SEER_EXPR_SUB, value, r->zero) : value;
 }
 
 // ---- BlockMatMul
