@@ -299,6 +299,38 @@ seer_expr seer_expr_select(
   return intern_op(pool, SEER_EXPR_SELECT, (seer_dtype)x->dtype, cond, then, otherwise);
 }
 
+// It is no fraction: rounded, and perhaps moved by a whole number.
+static bool is_whole(const seer_expr_pool *pool, const seer_expr_node *node) {
+  if (node->op == SEER_EXPR_ADD) {
+    const seer_expr_node *by = seer_expr_at(pool, node->arg[1]);
+    if (by->op != SEER_EXPR_CONST_F || rint(by->value.f) != by->value.f) return false;
+    node = seer_expr_at(pool, node->arg[0]);
+  }
+  return node->op == SEER_EXPR_ROUND || node->op == SEER_EXPR_FLOOR || node->op == SEER_EXPR_CEIL;
+}
+
+static seer_expr limit(seer_expr_pool *pool, seer_expr_op op, seer_expr e, double number) {
+  seer_expr end = seer_expr_f(pool, SEER_DTYPE_F32, number);
+  return seer_expr_select(pool, seer_expr_binary(pool, op, e, end), e, end);
+}
+
+// A whole number of f32 as a byte, and back: between the byte's ends, NaN as 0, and 0 has no sign.
+// 0: it is no such thing.
+static seer_expr through_byte(seer_expr_pool *pool, const seer_expr_node *byte) {
+  seer_dtype dtype = (seer_dtype)byte->dtype;
+  seer_expr e = byte->arg[0], none = {0};
+  if (byte->op != SEER_EXPR_CAST || !seer_dtype_is_byte(dtype)) return none;
+  const seer_expr_node *from = seer_expr_at(pool, e);
+  if (from->dtype != SEER_DTYPE_F32 || !is_whole(pool, from)) return none;
+  if (seer_dtype_is_signed(dtype)) {
+    seer_expr zero = seer_expr_f(pool, SEER_DTYPE_F32, 0);
+    e = seer_expr_select(pool, seer_expr_unary(pool, SEER_EXPR_ISNAN, e), zero, e);
+    e = seer_expr_binary(pool, SEER_EXPR_ADD, e, zero);
+  }
+  e = limit(pool, SEER_EXPR_GT, e, (double)seer_scalar_lowest(dtype).i);
+  return limit(pool, SEER_EXPR_LT, e, (double)seer_scalar_highest(dtype).i);
+}
+
 seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a) {
   SEER_ASSERT(dtype > SEER_DTYPE_NONE && dtype < SEER_DTYPE_COUNT, "cast to dtype %d", (int)dtype);
   const seer_expr_node *x = seer_expr_at(pool, a);
@@ -308,6 +340,8 @@ seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a) {
     return make_const(
         pool, dtype, seer_scalar_apply(SEER_EXPR_CAST, dtype, (seer_dtype)x->dtype, v, none, none));
   }
+  seer_expr whole = dtype == SEER_DTYPE_F32 ? through_byte(pool, x) : (seer_expr){0};
+  if (whole.i != 0) return whole;
   if (x->op == SEER_EXPR_CAST && seer_dtype_format(dtype)) {
     seer_dtype from = (seer_dtype)seer_expr_at(pool, x->arg[0])->dtype;
     if (from == dtype && seer_dtype_computed((seer_dtype)x->dtype) == (seer_dtype)x->dtype &&

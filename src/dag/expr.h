@@ -79,7 +79,8 @@ seer_expr seer_expr_unary(seer_expr_pool *pool, seer_expr_op op, seer_expr a);
 seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, seer_expr b);
 seer_expr seer_expr_select(
     seer_expr_pool *pool, seer_expr cond, seer_expr then, seer_expr otherwise);
-// A narrow float that was widened, cast back, is itself.
+// A narrow float that was widened, cast back, is itself. A rounded f32 that was made a byte, cast
+// back, is that number between the byte's ends: it stays in f32.
 seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a);
 uint32_t seer_expr_arity(seer_expr_op op);
 // Whether it is there for floats narrower than f32: it rounds nothing.

@@ -12,12 +12,18 @@ static seer_vec_elem elem_of(const seer_gen *g, seer_vec v) {
   return (seer_vec_elem)seer_vec_at(g->code, v)->elem;
 }
 
-// Unsigned: a comparison with NaN is false, so that it is 0 for nothing.
+// Of v and a number, the one that `op` (FGT, FLT) says; of NaN the number.
+static seer_vec limit(seer_gen *g, seer_vec_op op, seer_vec v, double number) {
+  seer_vec end = seer_gen_real_like(g, v, number);
+  return seer_vec_select(g->b, seer_vec2(g->b, op, v, end), v, end);
+}
+
+// Without NaN, which is 0: unsigned that is the lowest.
 static seer_vec above_lowest(seer_gen *g, bool is_signed, double lowest, seer_vec v) {
+  if (!is_signed) return limit(g, SEER_VEC_FGT, v, 0);
   seer_vec zero = seer_gen_real_like(g, v, 0);
-  if (!is_signed) return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FGT, v, zero), v, zero);
   v = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FNAN, v, v), zero, v);
-  return seer_gen_float_extreme(g, true, v, seer_gen_real_like(g, v, lowest));
+  return limit(g, SEER_VEC_FGT, v, lowest);
 }
 
 // Below 32 bits by way of i32, which holds them all, with and without sign.
@@ -29,7 +35,7 @@ static seer_vec float_to_integer(seer_gen *g, seer_dtype to, seer_vec v) {
   bool has_highest = n <= places;  // else the greatest float below is less than the highest integer
   double greatest = beyond - (has_highest ? 1 : ldexp(1.0, n - places));
   seer_vec x = above_lowest(g, is_signed, -beyond, v);
-  x = seer_gen_float_extreme(g, false, x, seer_gen_real_like(g, x, greatest));
+  x = limit(g, SEER_VEC_FLT, x, greatest);
   seer_vec_op op = is_signed || is_narrow ? SEER_VEC_FLOAT_SINT : SEER_VEC_FLOAT_UINT;
   x = seer_vec_to(g->b, op, x, is_narrow ? SEER_VEC_I32 : elem);
   if (is_narrow) return seer_vec_to(g->b, SEER_VEC_TRUNC, x, elem);

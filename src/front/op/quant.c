@@ -3,7 +3,6 @@
 // along it. Both are elementwise, so a dequantised operand is a prologue of what reads it, and a
 // quantised result an epilogue.
 
-#include "dag/scalar.h"
 #include "front/onnx/dtype.h"
 #include "front/op/util.h"
 
@@ -96,11 +95,6 @@ static seer_status want_quantised(seer_dtype dtype, uint32_t k) {
       seer_dtype_name(dtype));
 }
 
-static void range_of(seer_dtype dtype, double *out_low, double *out_high) {
-  *out_low = (double)seer_scalar_lowest(dtype).i;
-  *out_high = (double)seer_scalar_highest(dtype).i;
-}
-
 // ---- QuantizeLinear
 
 static seer_status infer_quantize_linear(
@@ -129,7 +123,6 @@ static seer_status infer_quantize_linear(
 static seer_status emit_quantize_linear(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
   scales s;
-  double low, high;
   seer_expr at[SEER_MAX_RANK];
   SEER_TRY(read_scales(emit->graph, node, emit->arena, &s));
   uint32_t stage =
@@ -150,9 +143,7 @@ static seer_status emit_quantize_linear(seer_emit *emit, const seer_node *node) 
     seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, q);
     return SEER_OK;
   }
-  range_of(out->dtype, &low, &high);
-  q = seer_op_2(emit, SEER_EXPR_MAX, q, seer_op_num(emit, SEER_DTYPE_F32, low));
-  q = seer_op_2(emit, SEER_EXPR_MIN, q, seer_op_num(emit, SEER_DTYPE_F32, high));
+  // Casts of floats to integers saturate, and NaN is 0.
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, cast(emit, out->dtype, q));
   return SEER_OK;
 }

@@ -14,6 +14,7 @@
   X(fold)      /* before simplify, which asks for constants */                                    \
   X(widen)     /* once constants are folded; before layout, as orders go through what it adds */  \
   X(lookup)    /* behind widen, which brings the ends of chains together; before simplify */      \
+  X(steps)     /* behind lookup, whose tables are of the operators as they are */                 \
   X(sink)      /* before simplify: what it leaves are pairs of transposes */                      \
   X(simplify)  /* weights are rescaled here, so before anything looks at them */                  \
   X(layout)    /* orders hold for the nodes that remain; the last that may change weights */      \

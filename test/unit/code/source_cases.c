@@ -435,6 +435,21 @@ static void spread_halves(shaped *s, seer_vec i, uint32_t part) {
   for (uint32_t k = 0; k < 2; k++) expect(s, part + k, SEER_VEC_F32);
 }
 
+// Out of a table in the middle of a buffer.
+static void look_ups(shaped *s, seer_vec i, uint32_t part) {
+  enum { FIRST = 3 };
+  world *w = s->w;
+  uint32_t buf = buffer_of(SEER_VEC_I8, 1);
+  seer_vec p = seer_vec_move(&w->b, SEER_VEC_I8, seer_vec_buffer(&w->b, buf), whole(w, FIRST));
+  seer_vec number = load_argument(w, SEER_VEC_I8, 2, i);
+  store_result(w, part, seer_vec_lookup(&w->b, p, number, 1, buf, true), i);
+  expect(s, part, SEER_VEC_I8);
+  for (uint32_t at = 0; at < N; at++) {
+    uint64_t of = argument_bits(w, SEER_VEC_I8, 2, at);
+    s->want[part][at] = argument_bits(w, SEER_VEC_I8, 1, FIRST + (uint32_t)of);
+  }
+}
+
 static void between_lanes(shaped *s) {
   world *w = s->w;
   uint32_t loop, part = 0;
@@ -554,6 +569,7 @@ static void memory_and_control(shaped *s) {
   slots(s, i);
   pointers(s, i);
   constants(s, i);
+  look_ups(s, i, 7);
   seer_vec_end(&w->b);
   for (uint32_t part = 0; part < 7; part++) expect(s, part, part < 5 ? SEER_VEC_I32 : SEER_VEC_F32);
 }

@@ -231,8 +231,63 @@ static void copies_replace_variables_and_loads(void **state) {
   assert_false(seer_expr_uses_var(&other, made, 0));
 }
 
+// Of a whole number in `x`, to which variable 0 stands for it.
+static double eval_f32(seer_expr e, double x) {
+  const seer_expr_node node = *seer_expr_at(&pool, e);
+  if (node.op == SEER_EXPR_CONST_F) return node.value.f;
+  if (node.op == SEER_EXPR_LOAD) return x;
+  seer_dtype arg = (seer_dtype)seer_expr_at(&pool, node.arg[0])->dtype;
+  seer_scalar of[3] = {{.i = 0}, {.i = 0}, {.i = 0}};
+  for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node.op); k++) {
+    bool is_truth = node.op == SEER_EXPR_SELECT && k == 0;
+    if (is_truth) {
+      const seer_expr_node cond = *seer_expr_at(&pool, node.arg[0]);
+      double a = eval_f32(cond.arg[0], x);
+      double b = cond.op == SEER_EXPR_ISNAN ? 0 : eval_f32(cond.arg[1], x);
+      of[0].i = cond.op == SEER_EXPR_ISNAN ? isnan(a) : cond.op == SEER_EXPR_GT ? a > b : a < b;
+    } else {
+      of[k].f = eval_f32(node.arg[k], x);
+    }
+  }
+  return seer_scalar_apply((seer_expr_op)node.op, (seer_dtype)node.dtype, arg, of[0], of[1], of[2])
+      .f;
+}
+
+// What a byte and back comes to, by hand.
+static double through(bool is_signed, double x) {
+  double low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+  if (isnan(x)) return 0;
+  return (double)(int)(x < low ? low : x > high ? high : x);
+}
+
+static void whole_numbers_stay_floats(void **state) {
+  (void)state;
+  static const double numbers[] = {0, -0.0, 1, -1, 0.5, 1.5, 2.5, -0.4, 126.5, 127.5, 128, 254.5,
+      255.4, 255.5, 256, -128, -128.5, -129, 1e9, -1e30, INFINITY, -INFINITY, NAN};
+  seer_expr x = v(0), f = seer_expr_load(&pool, SEER_DTYPE_F32, 0, &x, 1);
+  seer_expr whole = seer_expr_unary(&pool, SEER_EXPR_ROUND, f);
+  for (uint32_t k = 0; k < 4; k++) {
+    bool is_signed = k % 2 != 0;
+    double by = k / 2 ? -3 : 0;
+    seer_expr y = by != 0 ? op(SEER_EXPR_ADD, whole, seer_expr_f(&pool, SEER_DTYPE_F32, by)) : whole;
+    seer_expr byte = seer_expr_cast(&pool, is_signed ? SEER_DTYPE_I8 : SEER_DTYPE_U8, y);
+    seer_expr e = seer_expr_cast(&pool, SEER_DTYPE_F32, byte);
+    assert_int_not_equal(seer_expr_at(&pool, e)->op, SEER_EXPR_CAST);
+    for (size_t n = 0; n < SEER_COUNT_OF(numbers); n++) {
+      double got = eval_f32(e, numbers[n]), want = through(is_signed, rint(numbers[n]) + by);
+      if (got != want || signbit(got) != signbit(want))
+        fail_msg("%g, %u: %g, expected %g", numbers[n], k, got, want);
+    }
+    // A fraction is cut off: that needs the byte.
+    byte = seer_expr_cast(&pool, SEER_DTYPE_U8, op(SEER_EXPR_ADD, whole, f));
+    assert_int_equal(
+        seer_expr_at(&pool, seer_expr_cast(&pool, SEER_DTYPE_F32, byte))->op, SEER_EXPR_CAST);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(whole_numbers_stay_floats, setup, teardown),
       cmocka_unit_test_setup_teardown(neutral_elements_vanish, setup, teardown),
       cmocka_unit_test_setup_teardown(affine_forms, setup, teardown),
       cmocka_unit_test_setup_teardown(bounds, setup, teardown),

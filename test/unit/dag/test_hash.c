@@ -37,6 +37,20 @@ static void literals_matter_for_content_only(void **state) {
   compare(relu6, key(CLIP("x", "i", "8", "0.0", "inf")), false, true, false);
 }
 
+#define OFFSET(number)                                                                \
+  "dag t { input $x u8[8] stage s role epilogue [i<8] = cast.i32($x[i]) + " number \
+  " output $s }"
+
+// Of fewer than 64 bits; an index is no data.
+static void integers_that_are_data_are_literals(void **state) {
+  (void)state;
+  compare(key(OFFSET("3:i32")), key(OFFSET("4:i32")), true, true, false);
+  static const char shifted[] =
+      "dag t { input $x u8[16] stage s role epilogue [i<8] = $x[i + %d] output $s }";
+  seer_dag_key by_2 = key(seer_arena_printf(arena, shifted, 2));
+  compare(by_2, key(seer_arena_printf(arena, shifted, 3)), true, false, false);
+}
+
 static void extents_are_shape(void **state) {
   (void)state;
   compare(key(CLIP("x", "i", "8", "0.0", "6.0")), key(CLIP("x", "i", "9", "0.0", "6.0")), true,
@@ -164,6 +178,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(names_do_not_matter, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(alike_in_everything, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(literals_matter_for_content_only, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(integers_that_are_data_are_literals, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(extents_are_shape, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(convolutions, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(layout_kind_type_and_pitch, arena_open, arena_close),
