@@ -1,7 +1,7 @@
-// steps.c - what is quantised is multiplied by the number of steps in 1 in place of being divided by
-// a step: Quantize(x, s, z) becomes Quantize(x * (1 / s), 1, z). A division takes a processor as long
-// as all else that a quantisation is made of. A result that lies between two steps, up to f32's
-// last digits, may fall on the other one: so it is only done to what is computed of quantised
+// steps.c - what is quantised is multiplied by the number of steps in 1 in place of being divided
+// by a step: Quantize(x, s, z) becomes Quantize(x * (1 / s), 1, z). A division takes a processor as
+// long as all else that a quantisation is made of. A result that lies between two steps, up to
+// f32's last digits, may fall on the other one: so it is only done to what is computed of quantised
 // numbers, or is a sum, whose last digits depend on its order anyway. What is given is divided, as
 // QuantizeLinear has it.
 // requires: sorted, resolved, folded. provides: nothing.
@@ -44,14 +44,13 @@ static void multiply(seer_graph *graph, uint32_t k) {
   if (!is_quantised || !is_computed(graph, x)) return;
   double step = seer_dtype_load_f64(scale->dtype, scale->data, 0), steps = 1 / step;
   if (step == 1 || !(steps >= (double)FLT_MIN && steps <= (double)FLT_MAX)) return;
-  const char *name = seer_graph_fresh_name(
-      graph, seer_arena_printf(graph->arena, "%s.steps", value.name));
+  const char *name =
+      seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.steps", value.name));
   seer_val in_steps = seer_graph_add_value(graph, name, SEER_DTYPE_F32, value.dim, value.rank);
   for (uint32_t d = 0; d < value.rank; d++)
     seer_graph_value(graph, in_steps)->size[d] = value.size[d];
   const seer_val in[2] = {x, add_f32(graph, (float)steps)};
-  seer_node_id id =
-      seer_graph_add_node(graph, name, "", "Mul", 13, in, 2, &in_steps, 1, NULL, 0);
+  seer_node_id id = seer_graph_add_node(graph, name, "", "Mul", 13, in, 2, &in_steps, 1, NULL, 0);
   seer_graph_node(graph, id)->op = &seer_op_mul;
   graph->node[k].in[0] = in_steps;
   graph->node[k].in[1] = add_f32(graph, 1);

@@ -269,7 +269,8 @@ static void whole_numbers_stay_floats(void **state) {
   for (uint32_t k = 0; k < 4; k++) {
     bool is_signed = k % 2 != 0;
     double by = k / 2 ? -3 : 0;
-    seer_expr y = by != 0 ? op(SEER_EXPR_ADD, whole, seer_expr_f(&pool, SEER_DTYPE_F32, by)) : whole;
+    seer_expr y =
+        by != 0 ? op(SEER_EXPR_ADD, whole, seer_expr_f(&pool, SEER_DTYPE_F32, by)) : whole;
     seer_expr byte = seer_expr_cast(&pool, is_signed ? SEER_DTYPE_I8 : SEER_DTYPE_U8, y);
     seer_expr e = seer_expr_cast(&pool, SEER_DTYPE_F32, byte);
     assert_int_not_equal(seer_expr_at(&pool, e)->op, SEER_EXPR_CAST);

@@ -37,9 +37,8 @@ static void literals_matter_for_content_only(void **state) {
   compare(relu6, key(CLIP("x", "i", "8", "0.0", "inf")), false, true, false);
 }
 
-#define OFFSET(number)                                                                \
-  "dag t { input $x u8[8] stage s role epilogue [i<8] = cast.i32($x[i]) + " number \
-  " output $s }"
+#define OFFSET(number) \
+  "dag t { input $x u8[8] stage s role epilogue [i<8] = cast.i32($x[i]) + " number " output $s }"
 
 // Of fewer than 64 bits; an index is no data.
 static void integers_that_are_data_are_literals(void **state) {
