@@ -30,6 +30,7 @@ typedef struct {
   bool is_read_cached;  // one of its operands is packed
   bool unrolls_small;  // its reductions and small index axes are part of the tile
   uint8_t partner, fuse_level, block;
+  uint8_t rows_axis;  // SIMPLE: the axis of its tile's rows, plus one; 0: the one before the last
   const char *prefix;  // of knob names
 } seer_plan_stage;
 
@@ -91,6 +92,9 @@ bool seer_plan_needs_tiling(const seer_plan *plan, uint32_t stage);
 int64_t seer_plan_space(const seer_plan *plan, uint32_t stage);  // product of extents
 int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage);
 bool seer_plan_is_transform(const seer_plan *plan, uint32_t stage);  // into a form, or out of it
+// A plan in which `rule` has made this stage SIMPLE, to be pushed.
+seer_plan *seer_plan_simple(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule);
 // Goes on with a plan in which `rule` has decided this transform: its small loops are unrolled.
 void seer_plan_unroll_transform(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule);

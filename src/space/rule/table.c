@@ -6,7 +6,7 @@
 
 extern const seer_rule seer_rule_const, seer_rule_inline, seer_rule_const_index,
     seer_rule_transform, seer_rule_rfactor, seer_rule_cache_read, seer_rule_cache_write,
-    seer_rule_block, seer_rule_fuse, seer_rule_tile, seer_rule_simple;
+    seer_rule_block, seer_rule_fuse, seer_rule_tile, seer_rule_turn, seer_rule_simple;
 
 const seer_rule *const seer_rule_table[] = {
     // what is known when compiling is no stage of the kernel: before everything
@@ -20,6 +20,7 @@ const seer_rule *const seer_rule_table[] = {
     &seer_rule_block,  // goes on: the same stage at the root competes
     &seer_rule_fuse,  // goes on, except after cache-write
     &seer_rule_tile,  // stops
+    &seer_rule_turn,  // goes on: its axes in their order compete
     &seer_rule_simple,  // everything that is left
 };
 const size_t seer_rule_table_count = SEER_COUNT_OF(seer_rule_table);

@@ -103,6 +103,19 @@ void seer_plan_push(const seer_rule_context *context, const seer_plan *plan) {
   context->go_on(context, plan);
 }
 
+seer_plan *seer_plan_simple(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule) {
+  bool is_output = seer_plan_is_output(plan, stage);
+  seer_plan *next = seer_plan_next(context, plan, stage, rule);
+  seer_plan_stage *s = &next->stage[stage];
+  s->is_decided = true;
+  s->role = SEER_ROLE_SIMPLE;
+  s->place =
+      is_output || seer_plan_readers(plan, stage, NULL) == 0 ? SEER_PLAN_ROOT : SEER_PLAN_FREE;
+  s->may_inline = s->place == SEER_PLAN_FREE && plan->dag->stage[stage].n_reduce == 0;
+  return next;
+}
+
 void seer_plan_unroll_transform(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule) {
   seer_plan *next = seer_plan_next(context, plan, stage, rule);

@@ -2,7 +2,7 @@
 // lists of locations.
 //   TILED    S0.. S1.. R0.. S2.. R1.. S3..   all axes of one level adjacent, in the DAG's order
 //   FOLLOW   S0.. [S1..] | T0.. T1..         its tiled stage: the rest (rule/fuse.c)
-//   SIMPLE   a.. u0 v0 | R.. | u1 v1         v the last axis, u the one before it
+//   SIMPLE   a.. u0 v0 | R.. | u1 v1         v the last axis, u the one before it (rule/simple.c: another)
 //            a.. v0 | R.. small.. v1         a transform: reductions, small index axes are unrolled
 //            a.. v0 | y1 x1 v1               a transform's tiles y1 x1 are put together: unrolled
 // Block loops B.. come before these in a stage that others are computed in (S0 where there are S0
@@ -262,12 +262,22 @@ static void add_given(builder *b, uint32_t stage, uint32_t axis, int64_t extent,
   mine->tile_copies = (uint16_t)(mine->tile_copies * copies);
 }
 
+// The axis of the tile's rows comes before the last one.
+static void move_rows(uint8_t rows_axis, uint32_t n, uint8_t *space) {
+  for (uint32_t k = 0; k + 2 < n && rows_axis > 0; k++) {
+    if (space[k] != rows_axis - 1) continue;
+    space[k] = space[k + 1];
+    space[k + 1] = (uint8_t)(rows_axis - 1);
+  }
+}
+
 static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   const seer_dag_stage *s = &b->plan->dag->stage[stage];
   seer_sketch_stage *mine = &b->sketch->stage[stage];
   uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES], small[SEER_DAG_MAX_AXES];
   uint16_t outer[SEER_DAG_MAX_AXES];
   uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce), n_small = 0;
+  move_rows(b->plan->stage[stage].rows_axis, n, space);
   bool unrolls = b->plan->stage[stage].unrolls_small && n > 0;
   if (unrolls) n_small = take_small(s, space, &n, small);
   bool has_steps = false;

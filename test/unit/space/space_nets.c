@@ -192,6 +192,14 @@ const space_net space_nets[] = {
         "* $w[ic, oc]\n"
         "  output $conv\n"
         "}\n"},
+    {"channels_first",  // whose rows lie along the axis before the image's
+        "dag channels_first {\n"
+        "  input $x f32[1, 17, 23, 40]\n"
+        "  stage turned role prologue [n:batch<1, c<40, y:y<17, x:x<23] = $x[n, y, x, c]\n"
+        "  stage act role epilogue [n:batch<1, c<40, y:y<17, x:x<23] = max($turned[n, c, y, x], "
+        "0.0)\n"
+        "  output $act\n"
+        "}\n"},
     {"primes",  // two outputs, a transposing reshape, prime extents
         "dag primes {\n"
         "  input $A f32[13, 17]\n"

@@ -51,6 +51,9 @@ static void test_golden(void **state) {
       "direct/simple(mean)/chunks(sum)");  // threads that keep the rows that they wrote
   EXPECT("row_mean", SEER_SPACE_FULL, "direct/simple(mean)/lanes(sum)",
       "direct/simple(mean)/simple(sum)");
+  EXPECT("channels_first", SEER_SPACE_FULL, "direct/turn(act)/inline(turned)",
+      "direct/simple(act)/inline(turned)");
+  EXPECT("channels_first", SEER_SPACE_ANSOR, "direct/simple(act)/simple(turned)");
   EXPECT("bn_relu_conv", SEER_SPACE_FULL, "direct/tile(conv)/simple(act)/inline(scale)",
       "direct/cachewrite(conv)/fuse@2(conv)/simple(act)/inline(scale)",
       "direct/cachewrite(conv)/fuse@1(conv)/simple(act)/inline(scale)");
