@@ -26,8 +26,12 @@ static void sift(const order *by, uint32_t *item, uint32_t at, uint32_t n) {
   }
 }
 
-static void sort(const order *by, uint32_t *item, uint32_t n) {
+static void make_heap(const order *by, uint32_t *item, uint32_t n) {
   for (uint32_t at = n / 2; at-- > 0;) sift(by, item, at, n);
+}
+
+static void sort(const order *by, uint32_t *item, uint32_t n) {
+  make_heap(by, item, n);
   for (uint32_t end = n; end > 1; end--) {
     uint32_t last = item[0];
     item[0] = item[end - 1];
@@ -107,10 +111,10 @@ static bool overlaps(const box *a, const box *b, float threshold) {
   return shared / all > threshold;
 }
 
-static bool better_score(const void *context, uint32_t a, uint32_t b) {
+static bool worse_score(const void *context, uint32_t a, uint32_t b) {
   const float *score = context;
-  if (score[a] != score[b]) return score[a] > score[b];  // the best comes first
-  return a < b;
+  if (score[a] != score[b]) return score[a] < score[b];
+  return a > b;  // of equals the first is the best
 }
 
 static void suppress(const seer_host_call *call, seer_host_part part) {
@@ -133,10 +137,15 @@ static void suppress(const seer_host_call *call, seer_host_part part) {
       for (int64_t i = 0; i < n_box; i++)
         if (!in[4].onnx_dtype || score[i] > *(const float *)in[4].data)
           candidate[n_candidate++] = (uint32_t)i;
-      sort(&(order){better_score, score}, candidate, n_candidate);
+      // The best is at the heap's root: as many as are looked at are taken out, few of them often.
+      const order by = {worse_score, score};
+      make_heap(&by, candidate, n_candidate);
       int64_t first = n;
-      for (uint32_t k = 0; k < n_candidate && n - first < most && n < room; k++) {
-        box mine = read_box(corner + (int64_t)candidate[k] * 4, param[0] != 0);
+      while (n_candidate > 0 && n - first < most && n < room) {
+        uint32_t best = candidate[0];
+        candidate[0] = candidate[--n_candidate];
+        sift(&by, candidate, 0, n_candidate);
+        box mine = read_box(corner + (int64_t)best * 4, param[0] != 0);
         bool is_free = true;
         for (int64_t s = first; s < n && is_free; s++) {
           box other = read_box(corner + selected[3 * s + 2] * 4, param[0] != 0);
@@ -145,7 +154,7 @@ static void suppress(const seer_host_call *call, seer_host_part part) {
         if (!is_free) continue;
         selected[3 * n] = b;
         selected[3 * n + 1] = c;
-        selected[3 * n + 2] = candidate[k];
+        selected[3 * n + 2] = best;
         n++;
       }
     }
