@@ -26,7 +26,7 @@ BELOW = [
       ".is_exclusive = call->param[1] & IS_REVERSE,", "test_property_ordered", ("CumSum",)),
     F("boxes that just touch the limit", "tie", HOST + "select.c", "  return shared / all > threshold;\n", "  return shared / all >= threshold;\n",
       "test_runtime_host|peer_selection", ("NonMaxSuppression",)),
-    F("equal scores by the last", "tie", HOST + "select.c", "  return a < b;\n}\n\nstatic void suppress", "  return a > b;\n}\n\nstatic void suppress",
+    F("equal scores by the last", "tie", HOST + "select.c", "  return a > b;  // of equals", "  return a < b;  // of equals",
       "test_runtime_host|peer_selection", ("NonMaxSuppression",)),
     F("a session for two at a time", "race", EXEC, "session->in_use, &is_free, 1, memory_order_acquire, memory_order_relaxed))",
       "session->in_use, &is_free, 0, memory_order_acquire, memory_order_relaxed))", "test_runtime_exec|test_runtime_bind"),

@@ -13,7 +13,7 @@ typedef struct {
   const void *context;
 } order;
 
-static void sift(const order *by, uint32_t *item, uint32_t at, uint32_t n) {
+static inline void sift(const order *by, uint32_t *item, uint32_t at, uint32_t n) {
   for (;;) {
     uint32_t child = 2 * at + 1;
     if (child >= n) return;
@@ -26,7 +26,7 @@ static void sift(const order *by, uint32_t *item, uint32_t at, uint32_t n) {
   }
 }
 
-static void make_heap(const order *by, uint32_t *item, uint32_t n) {
+static inline void make_heap(const order *by, uint32_t *item, uint32_t n) {
   for (uint32_t at = n / 2; at-- > 0;) sift(by, item, at, n);
 }
 
@@ -80,8 +80,12 @@ const seer_host_desc seer_host_non_zero = {.function = SEER_HOST_NONZERO,
 // ---- NonMaxSuppression
 
 typedef struct {
-  float low[2], high[2];
+  float low[2], high[2], area;
 } box;
+
+static float area_of(const float *low, const float *high) {
+  return (high[0] - low[0]) * (high[1] - low[1]);
+}
 
 static box read_box(const float *at, bool is_center) {
   box b;
@@ -94,20 +98,19 @@ static box read_box(const float *at, bool is_center) {
       b.high[d] = at[d] < at[2 + d] ? at[2 + d] : at[d];
     }
   }
+  b.area = area_of(b.low, b.high);
   return b;
 }
 
-static float area(const box *b) { return (b->high[0] - b->low[0]) * (b->high[1] - b->low[1]); }
-
 static bool overlaps(const box *a, const box *b, float threshold) {
-  box both;
+  float low[2], high[2];
   for (int d = 0; d < 2; d++) {
-    both.low[d] = a->low[d] > b->low[d] ? a->low[d] : b->low[d];
-    both.high[d] = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
-    if (both.high[d] <= both.low[d]) return false;
+    low[d] = a->low[d] > b->low[d] ? a->low[d] : b->low[d];
+    high[d] = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
+    if (high[d] <= low[d]) return false;
   }
-  float shared = area(&both), of_a = area(a), of_b = area(b), all = of_a + of_b - shared;
-  if (shared <= 0 || of_a <= 0 || of_b <= 0 || all <= 0) return false;
+  float shared = area_of(low, high), all = a->area + b->area - shared;
+  if (shared <= 0 || a->area <= 0 || b->area <= 0 || all <= 0) return false;
   return shared / all > threshold;
 }
 
@@ -117,45 +120,63 @@ static bool worse_score(const void *context, uint32_t a, uint32_t b) {
   return a > b;  // of equals the first is the best
 }
 
+// Boxes of one batch, and the scores of one of their classes.
+typedef struct {
+  const float *corner, *score;
+  int64_t n_box;
+  bool is_center;
+  float iou;
+  const float *least;  // score; NULL: any
+  // scratch, room for n_box: those that were selected, and those that may be
+  box *kept;
+  uint32_t *candidate;
+} class_scores;
+
+// At most `most`; their numbers go to selected[0], [3], [6], ...
+static int64_t select_boxes(const class_scores *c, int64_t most, int64_t *selected) {
+  const order by = {worse_score, c->score};
+  uint32_t n_candidate = 0;
+  int64_t n = 0;
+  const float least = c->least ? *c->least : 0;
+  for (int64_t i = 0; i < c->n_box; i++)
+    if (!c->least || c->score[i] > least) c->candidate[n_candidate++] = (uint32_t)i;
+  // The best is at the heap's root: only those that are looked at are taken out, most often few.
+  make_heap(&by, c->candidate, n_candidate);
+  while (n_candidate > 0 && n < most) {
+    uint32_t best = c->candidate[0];
+    c->candidate[0] = c->candidate[--n_candidate];
+    sift(&by, c->candidate, 0, n_candidate);
+    c->kept[n] = read_box(c->corner + (int64_t)best * 4, c->is_center);
+    bool is_free = true;
+    for (int64_t k = 0; k < n && is_free; k++)
+      is_free = !overlaps(&c->kept[n], &c->kept[k], c->iou);
+    if (is_free) selected[3 * n++] = best;
+  }
+  return n;
+}
+
 static void suppress(const seer_host_call *call, seer_host_part part) {
   const seer_host_tensor *in = call->in, *out = call->out;
-  const int64_t *param = call->param;
-  uint32_t *candidate = (uint32_t *)(void *)call->scratch;
-  (void)part;
   const seer_host_tensor *boxes = &in[0], *scores = &in[1];
   int64_t most = in[2].onnx_dtype ? *(const int64_t *)in[2].data : 0, room = out[0].bound[0], n = 0;
-  float iou = in[3].onnx_dtype ? *(const float *)in[3].data : 0;
   int64_t *selected = out[0].data;
-  int64_t n_box = boxes->dim[1] < scores->dim[2] ? boxes->dim[1] : scores->dim[2];
+  (void)part;
+  class_scores one = {.is_center = call->param[0] != 0,
+      .n_box = boxes->dim[1] < scores->dim[2] ? boxes->dim[1] : scores->dim[2],
+      .iou = in[3].onnx_dtype ? *(const float *)in[3].data : 0,
+      .least = in[4].onnx_dtype ? in[4].data : NULL,
+      .kept = (box *)(void *)call->scratch};
+  one.candidate = (uint32_t *)(void *)(one.kept + boxes->bound[1]);
   seer_host_clear(&out[0]);
   for (int64_t b = 0; b < scores->dim[0] && b < boxes->dim[0]; b++) {
-    const float *corner = (const float *)boxes->data + b * boxes->bound[1] * 4;
+    one.corner = (const float *)boxes->data + b * boxes->bound[1] * 4;
     for (int64_t c = 0; c < scores->dim[1]; c++) {
-      const float *score =
-          (const float *)scores->data + (b * scores->bound[1] + c) * scores->bound[2];
-      uint32_t n_candidate = 0;
-      for (int64_t i = 0; i < n_box; i++)
-        if (!in[4].onnx_dtype || score[i] > *(const float *)in[4].data)
-          candidate[n_candidate++] = (uint32_t)i;
-      // The best is at the heap's root: as many as are looked at are taken out, few of them often.
-      const order by = {worse_score, score};
-      make_heap(&by, candidate, n_candidate);
+      one.score = (const float *)scores->data + (b * scores->bound[1] + c) * scores->bound[2];
       int64_t first = n;
-      while (n_candidate > 0 && n - first < most && n < room) {
-        uint32_t best = candidate[0];
-        candidate[0] = candidate[--n_candidate];
-        sift(&by, candidate, 0, n_candidate);
-        box mine = read_box(corner + (int64_t)best * 4, param[0] != 0);
-        bool is_free = true;
-        for (int64_t s = first; s < n && is_free; s++) {
-          box other = read_box(corner + selected[3 * s + 2] * 4, param[0] != 0);
-          is_free = !overlaps(&mine, &other, iou);
-        }
-        if (!is_free) continue;
-        selected[3 * n] = b;
-        selected[3 * n + 1] = c;
-        selected[3 * n + 2] = best;
-        n++;
+      n += select_boxes(&one, most < room - n ? most : room - n, selected + 3 * n + 2);
+      for (int64_t k = first; k < n; k++) {
+        selected[3 * k] = b;
+        selected[3 * k + 1] = c;
       }
     }
   }
@@ -177,7 +198,7 @@ static seer_host_room room_nms(
     const seer_plan_tensor *in, const seer_plan_tensor *out, const int64_t *param) {
   (void)out;
   (void)param;
-  return (seer_host_room){.shared = (uint64_t)in[0].dim[1] * sizeof(uint32_t)};
+  return (seer_host_room){.shared = (uint64_t)in[0].dim[1] * (sizeof(box) + sizeof(uint32_t))};
 }
 
 const seer_host_desc seer_host_nms = {.function = SEER_HOST_NMS,
