@@ -308,7 +308,7 @@ static void squares(void **state) {
       {"", " bound 23 - @o * 2"}, {" bound @o * 9 + 3", " bound 20"}};
   static const char *const values[] = {"$x[@i, @o, @u]", "$x[@i, @o, @u + 1]",
       "$x[@i, @o, @u - 2] if @u >= 2 else $y[0]", "$x[@i, @o + 1, @u] if @o < 2 else $y[0]",
-      "$x[@i + 1, @o, 24 - @u] + $x[@i, @o, @u]"};
+      "$x[@i + 1, @o, 24 - @u] + $x[@i, @o, @u]", "$x[@i + 1, @o, @u + 2] if @u < 23 else $y[0]"};
   trial t;
   begin(&t);
   for (int d = SEER_DTYPE_NONE + 1; d < SEER_DTYPE_COUNT; d++) {
