@@ -18,7 +18,7 @@
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
-# Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
+# Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS (of the build), TESTS (at once).
 BUILD ?= build
 TYPE ?= RelWithDebInfo
 SANITIZER ?=
@@ -30,7 +30,9 @@ GRAPHS ?= 2000
 SEED ?= 1
 TABLE ?= bench/tables/x86_64-512-l2_1024k.gz
 STUDY ?= $(BUILD)/study
-CTEST := ctest --test-dir $(BUILD) --output-on-failure
+# One test more than there are processors: some wait most of their time, for workers and for time limits.
+TESTS ?= $(shell expr $(JOBS) + 1)
+CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
 .PHONY: all deps demo quick check check-full check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
 .DEFAULT_GOAL := all
@@ -51,10 +53,10 @@ demo: deps all
 	@tool/demo.sh
 
 quick: all
-	@$(CTEST) -j 2 -L quick -LE full
+	@$(CTEST) -L quick -LE full
 
 check: deps all lint
-	@$(CTEST) -j 2 -LE full
+	@$(CTEST) -LE full
 
 check-full: check
 	@tool/deps.sh cross

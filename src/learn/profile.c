@@ -228,8 +228,10 @@ static double dot_fmas(const seer_target *target) {
 
 // Cycles of the operators of one iteration on a vector.
 static double operator_cycles(const seer_nest_statement *st, const seer_target *target) {
-  double fmas = (double)(st->n_fma + st->n_add + st->n_mul + st->n_cmp) +
-      (double)st->n_int_mul * int_mul_fmas(target) + (double)st->n_dot * dot_fmas(target);
+  double fmas = (double)(st->n_fma + st->n_add + st->n_mul + st->n_cmp);
+  // Reading a target's features is most of what a draft takes here: where there are such operators.
+  if (st->n_int_mul > 0) fmas += (double)st->n_int_mul * int_mul_fmas(target);
+  if (st->n_dot > 0) fmas += (double)st->n_dot * dot_fmas(target);
   return fmas / target->n_fma_ports + (double)st->n_div * DIV_CYCLES +
       (double)st->n_special * SPECIAL_CYCLES +
       INT_CYCLES * (double)(st->n_int - st->n_int_mul - st->n_dot);

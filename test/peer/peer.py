@@ -196,6 +196,16 @@ def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(),
                 compare(f"{label} {level.lstrip('-')} threads={n}", ours, theirs, discriminate, rtol, atol)
 
 
+def on_this_machine(tests, choices):
+    """Of a test with the label `target`: all tests on one of the made-up machines (and on a real one); on the others those
+    that say what is chosen, whose names are `choices`. The rest is what no machine decides."""
+    target = os.environ.get("SEER_TARGET", "")
+    if "-model=" not in target or "-model=zen4-avx512" in target:
+        return tests
+    assert choices <= {name for name, _ in tests}, f"no such tests: {choices - {name for name, _ in tests}}"
+    return [(name, test) for name, test in tests if name in choices]
+
+
 def run_tests(tests):
     """Runs (name, function) pairs, all of them; exit status 1 if any failed."""
     only = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""The built-in networks, written out as ONNX, against ONNX Runtime. SEER_TEST: timeout=3600 labels=serial"""
+"""The built-in networks, written out as ONNX, against ONNX Runtime. SEER_TEST: timeout=3600"""
 import os
 import sys
 import tempfile

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.environ.get("TEST_SOURCE_DIR", "."), "python"
 sys.dont_write_bytecode = True
 import familyseer as fs  # noqa: E402
 
-from peer import check_model, familyseer, run_tests  # noqa: E402
+from peer import check_model, familyseer, on_this_machine, run_tests  # noqa: E402
 
 rng = np.random.default_rng(5)
 FLOAT8 = {"e4m3fn": T.FLOAT8E4M3FN, "e4m3fnuz": T.FLOAT8E4M3FNUZ, "e5m2": T.FLOAT8E5M2, "e5m2fnuz": T.FLOAT8E5M2FNUZ}
@@ -248,4 +248,4 @@ tests = [
 ]
 for short, number in FLOAT8.items():
     tests += [(f"{short} through", lambda n=number, s=short: through(n, s)), (f"{short} weights", lambda n=number: float8_weights(n))]
-run_tests(tests)
+run_tests(on_this_machine(tests, {"weights of 8 bits", "weights of 9 bits", "convolution's weights", "grouped weights", "int4 per axis"}))

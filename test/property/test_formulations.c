@@ -14,7 +14,7 @@
 #include "support/test.h"
 #include "support/winograd_net.h"
 
-#define N_SAMPLES 10
+#define N_SAMPLES 6
 
 static const winograd_net nets[] = {
     {.n = 1, .h = 13, .w = 11, .ic = 9, .oc = 10, .pad = 1, .has_epilogue = true},
@@ -83,7 +83,7 @@ static void check_all(
     for (uint32_t n = 0; n < N_SAMPLES; n++) {
       if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
       note(c, list, &schedule);
-      check(runner, expect, &schedule, s * 100 + n, n < 3);
+      check(runner, expect, &schedule, s * 100 + n, n == 0);
     }
   }
 }
