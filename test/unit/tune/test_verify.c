@@ -158,6 +158,25 @@ static void test_tolerance_follows_types(void **state) {
   assert_true(byte == ldexp(16, -8));
 }
 
+// Each behind the one before: so many may add up as their square root says, more than 16 of 16.
+static void test_tolerance_follows_depth(void **state) {
+  (void)state;
+  static const uint32_t depth[] = {16, 64};
+  for (size_t k = 0; k < SEER_COUNT_OF(depth); k++) {
+    seer_text net;
+    seer_text_init(&net, arena);
+    seer_text_put(&net,
+        "graph \"g\" {\n  input %y0 f32[4]\n  const $s f32[] = [0.1]\n  const $z u8[] = [7]\n");
+    for (uint32_t i = 0; i < depth[k]; i++)
+      seer_text_printf(&net,
+          "  %%q%u u8 = QuantizeLinear \"q%u\" v13 (%%y%u, $s, $z)\n"
+          "  %%y%u f32 = DequantizeLinear \"d%u\" v13 (%%q%u, $s, $z)\n",
+          i, i, i, i + 1, i, i);
+    seer_text_printf(&net, "  output %%y%u\n}\n", depth[k]);
+    assert_true(tolerance_of(net.data) == ldexp(4 * sqrt(depth[k]), -8));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_value_is_an_output),
@@ -165,6 +184,7 @@ int main(void) {
       cmocka_unit_test(test_wrong_values),
       cmocka_unit_test(test_unseen),
       cmocka_unit_test(test_tolerance_follows_types),
+      cmocka_unit_test(test_tolerance_follows_depth),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
