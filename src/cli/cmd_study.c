@@ -55,7 +55,7 @@ static void print_counts(const seer_collect_options *options, const seer_collect
   printf(
       "%s: %u tasks, %u schedules: %u within %.2g %%, %u not after %d visits, %u failed, %u open\n",
       options->path, counts->n_task, counts->n_schedule, counts->n_precise,
-      100 * options->precision, counts->n_visited, SEER_COLLECT_MAX_VISITS, counts->n_failed,
+      100 * options->half_interval, counts->n_visited, SEER_COLLECT_MAX_VISITS, counts->n_failed,
       counts->n_open);
 }
 
@@ -98,7 +98,7 @@ static seer_status run_collect(seer_context *context, int argc, char **argv, see
   seer_collect_options options = {
       .n_schedules = (uint32_t)seer_context_i64(context, SEER_OPT_SCHEDULES),
       .n_heaviest = (uint32_t)seer_context_i64(context, SEER_OPT_HEAVIEST),
-      .precision = seer_context_f64(context, SEER_OPT_PRECISION),
+      .half_interval = seer_context_f64(context, SEER_OPT_HALF_INTERVAL),
       .time_s = seer_context_is_set(context, SEER_OPT_TIME_BUDGET)
           ? seer_context_f64(context, SEER_OPT_TIME_BUDGET)
           : 0,
@@ -462,7 +462,8 @@ static seer_status run_study(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_study = {
     .name = "study",
     .args =
-        "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--precision P] [--time-budget "
+        "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--half-interval P] "
+        "[--time-budget "
         "T] | gather NETWORK=RECORDS... -o FILE | regret FILE [--policies a,b] [--cost-models a,b] "
         "[--networks a,b] [--seeds N] "
         "[--without a,b] [--csv OUT] | fig1|fig2|table2|fig3|fig4|fig7|table5|fig8|all FILE "

@@ -28,6 +28,7 @@ typedef struct {
   const char *python;
   bool is_peer, has_layers;
   double rtol, atol;  // rtol -1: by the types
+  seer_dtype products;  // what the library was made with
   seer_use tuned, literal;  // literal: not open where ONNX Runtime is asked
   const char *dir;  // of the literal library, and of files for ONNX Runtime
   seer_network *network;  // the literal one
@@ -95,7 +96,7 @@ static void expect_literal(comparison *c, const seer_graph *graph, answers *a) {
   seer_use *literal = &c->literal;
   seer_io_info *io = SEER_NEW_ARRAY(c->arena, seer_io_info, graph->n_output + 1);
   for (uint32_t i = 0; i < graph->n_output; i++) io[i] = seer_use_output(literal, (int32_t)i);
-  a->expected = (seer_expected){graph, io, (const void *const *)literal->output};
+  a->expected = (seer_expected){graph, io, (const void *const *)literal->output, c->products};
 }
 
 // Both, on the same inputs. A network may end its run (a side of an If that could not be built):
@@ -141,7 +142,7 @@ static bool compare_output(comparison *c, int32_t i, const answers *a, double rt
 
 static bool compare_outputs(comparison *c, const answers *a) {
   const seer_graph *graph = a->expected.graph;
-  const double *tolerance = seer_verify_tolerances(graph, c->arena);
+  const double *tolerance = seer_verify_tolerances(graph, c->products, c->arena);
   bool is_ok = true;
   for (int32_t i = 0; i < c->tuned.n_outputs; i++) {
     double rtol = c->rtol < 0 ? tolerance[graph->output[i].i] : c->rtol;
@@ -212,7 +213,7 @@ static seer_status compare_with_onnxruntime(comparison *c, uint32_t set, bool *o
   SEER_TRY(seer_use_fill(c->context, &c->tuned));
   SEER_TRY(seer_against_onnxruntime(
       c->context, c->python, c->model, &c->tuned, graph, c->has_layers, c->dir, &against));
-  answers a = {.expected = {graph, against.io, against.data}};
+  answers a = {.expected = {graph, against.io, against.data, c->products}};
   SEER_TRY(run_tuned(c, &a));
   begin_set(c);
   *out_is_ok = compare_outputs(c, &a) && *out_is_ok;
@@ -291,6 +292,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
       .has_layers = seer_context_bool(context, SEER_OPT_LAYERS),
       .rtol = seer_context_f64(context, SEER_OPT_RTOL),
       .atol = seer_context_f64(context, SEER_OPT_ATOL),
+      .products = seer_front_precision(context),
       .arena = arena};
   if (!seer_context_is_set(context, SEER_OPT_RTOL)) c.rtol = -1;
   seer_report_init(&c.report, seer_context_bool(context, SEER_OPT_JSON), argv[0], argv[1], arena);

@@ -169,7 +169,7 @@ seer_status seer_layers_judge(seer_use *use, const seer_expected *expected, doub
   judge j = {.expected = expected,
       .by_name = seer_map_create(arena),
       .is_seen = SEER_NEW_ARRAY(arena, bool, graph->n_value),
-      .rtol = rtol < 0 ? seer_verify_tolerances(graph, arena) : NULL,
+      .rtol = rtol < 0 ? seer_verify_tolerances(graph, expected->products, arena) : NULL,
       .is_decided = seer_verify_decided(graph, arena),
       .only = rtol,
       .atol = atol,

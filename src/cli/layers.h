@@ -15,6 +15,7 @@ typedef struct {
   const seer_graph *graph;
   const seer_io_info *io;  // type and the shape that the value had
   const void *const *data;  // dense, row-major; NULL: the judge does not have it
+  seer_dtype products;  // what the library's operands of products are rounded to
 } seer_expected;
 
 // An element of a value, where it is furthest from what is expected.

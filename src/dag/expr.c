@@ -197,15 +197,24 @@ static seer_expr intern_op(seer_expr_pool *pool, seer_expr_op op, seer_dtype dty
   return intern(pool, node, NULL);
 }
 
+seer_dtype seer_expr_op_gives(seer_expr_op op, seer_dtype of) {
+  if (op == SEER_EXPR_ISNAN || is_comparison(op)) return SEER_DTYPE_BOOL;
+  if (op == SEER_EXPR_DOT2) return SEER_DTYPE_F32;
+  if (op == SEER_EXPR_BITS) return seer_dtype_bytes(of) == 1 ? SEER_DTYPE_U8 : SEER_DTYPE_U16;
+  return of;
+}
+
 seer_expr seer_expr_unary(seer_expr_pool *pool, seer_expr_op op, seer_expr a) {
   SEER_ASSERT(ops[op].arity == 1 && op != SEER_EXPR_CAST, "%s as unary", ops[op].text);
   SEER_ASSERT(a.i != 0 && a.i < pool->n, "operand %u of %zu", a.i, pool->n);
   const seer_expr_node *x = seer_expr_at(pool, a);
   seer_dtype dtype = (seer_dtype)x->dtype;
-  seer_dtype result = op == SEER_EXPR_ISNAN ? SEER_DTYPE_BOOL : dtype;
+  seer_dtype result = seer_expr_op_gives(op, dtype);
   bool is_real = op == SEER_EXPR_SQRT || (op >= SEER_EXPR_EXP && op <= SEER_EXPR_SIGMOID);
   SEER_ASSERT(
       !is_real || seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
+  SEER_ASSERT(
+      op != SEER_EXPR_BITS || seer_dtype_format(dtype), "bits of %s", seer_dtype_name(dtype));
   SEER_ASSERT(
       op != SEER_EXPR_NOT || !seer_dtype_is_float(dtype), "not of %s", seer_dtype_name(dtype));
   if (is_const(x)) {
@@ -269,9 +278,9 @@ seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, s
       op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;
   SEER_ASSERT(
       !is_bits || !seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
-  SEER_ASSERT(
-      op != SEER_EXPR_DOT4 || dtype == SEER_DTYPE_I32, "dot4 of %s", seer_dtype_name(dtype));
-  seer_dtype result = is_comparison(op) ? SEER_DTYPE_BOOL : dtype;
+  bool is_dot = op == SEER_EXPR_DOT4 || op == SEER_EXPR_DOT2;
+  SEER_ASSERT(!is_dot || dtype == SEER_DTYPE_I32, "%s of %s", ops[op].text, seer_dtype_name(dtype));
+  seer_dtype result = seer_expr_op_gives(op, dtype);
   if (is_const(x) && is_const(y)) {
     seer_scalar va = const_value(x), vb = const_value(y), none = {.i = 0};
     return make_const(pool, result, seer_scalar_apply(op, result, dtype, va, vb, none));
@@ -353,8 +362,8 @@ seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a) {
 
 bool seer_expr_op_is_of_stored(seer_expr_op op) {
   return seer_expr_arity(op) == 0 || is_comparison(op) || op == SEER_EXPR_ISNAN ||
-      op == SEER_EXPR_CAST || op == SEER_EXPR_SELECT || op == SEER_EXPR_MIN ||
-      op == SEER_EXPR_MAX || op == SEER_EXPR_NEG || op == SEER_EXPR_ABS;
+      op == SEER_EXPR_CAST || op == SEER_EXPR_BITS || op == SEER_EXPR_SELECT ||
+      op == SEER_EXPR_MIN || op == SEER_EXPR_MAX || op == SEER_EXPR_NEG || op == SEER_EXPR_ABS;
 }
 
 // ---- copying. A direct-mapped memory of what was copied keeps shared expressions from being
@@ -421,56 +430,82 @@ seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_ex
   return copy(&c, e);
 }
 
-// ---- words of bytes, written lowest byte first, so that equal ones are one expression
+// ---- words, written lowest part first, so that equal ones are one expression
 
-static seer_expr widened(seer_expr_pool *pool, seer_expr byte) {
-  return seer_expr_cast(pool, SEER_DTYPE_I32, seer_expr_cast(pool, SEER_DTYPE_U8, byte));
+static uint32_t parts_of(seer_dtype dtype) {
+  if (seer_dtype_is_byte(dtype)) return 4;
+  return dtype == SEER_DTYPE_BF16 || dtype == SEER_DTYPE_F16 ? 2 : 0;
 }
 
-seer_expr seer_expr_word(seer_expr_pool *pool, const seer_expr *byte) {
-  seer_expr word = widened(pool, byte[0]);
-  for (uint32_t k = 1; k < 4; k++) {
-    seer_expr by = seer_expr_int(pool, SEER_DTYPE_I32, 8 * k);
-    seer_expr moved = seer_expr_binary(pool, SEER_EXPR_SHL, widened(pool, byte[k]), by);
+uint32_t seer_expr_word_parts(const seer_expr_pool *pool, seer_expr part) {
+  return parts_of((seer_dtype)seer_expr_at(pool, part)->dtype);
+}
+
+static seer_expr widened(seer_expr_pool *pool, seer_expr part) {
+  part = seer_dtype_format((seer_dtype)seer_expr_at(pool, part)->dtype)
+      ? seer_expr_unary(pool, SEER_EXPR_BITS, part)
+      : seer_expr_cast(pool, SEER_DTYPE_U8, part);
+  return seer_expr_cast(pool, SEER_DTYPE_I32, part);
+}
+
+seer_expr seer_expr_word(seer_expr_pool *pool, const seer_expr *part) {
+  seer_expr word = widened(pool, part[0]);
+  uint32_t n = seer_expr_word_parts(pool, part[0]);
+  for (uint32_t k = 1; k < n; k++) {
+    seer_expr by = seer_expr_int(pool, SEER_DTYPE_I32, 32 / n * k);
+    seer_expr moved = seer_expr_binary(pool, SEER_EXPR_SHL, widened(pool, part[k]), by);
     word = seer_expr_binary(pool, SEER_EXPR_OR, word, moved);
   }
   return word;
 }
 
-// The load that an i32 is the byte of; 0: it is none.
-static seer_expr byte_of(const seer_expr_pool *pool, seer_expr e) {
+// The load that an i32 has the bits of; 0: it is none.
+static seer_expr part_of(const seer_expr_pool *pool, seer_expr e) {
   const seer_expr_node *node = seer_expr_at(pool, e);
   seer_expr none = {0};
   if (node->op != SEER_EXPR_CAST || node->dtype != SEER_DTYPE_I32) return none;
-  seer_expr byte = node->arg[0];
-  node = seer_expr_at(pool, byte);
-  if (node->dtype != SEER_DTYPE_U8) return none;
-  if (node->op == SEER_EXPR_CAST) {
-    byte = node->arg[0];
-    node = seer_expr_at(pool, byte);
+  seer_expr part = node->arg[0];
+  node = seer_expr_at(pool, part);
+  if (node->op == SEER_EXPR_BITS) {
+    part = node->arg[0];
+    node = seer_expr_at(pool, part);
+  } else if (node->op == SEER_EXPR_CAST && node->dtype == SEER_DTYPE_U8) {
+    part = node->arg[0];
+    node = seer_expr_at(pool, part);
     if (node->dtype != SEER_DTYPE_I8) return none;
   }
-  return node->op == SEER_EXPR_LOAD ? byte : none;
+  return node->op == SEER_EXPR_LOAD && parts_of((seer_dtype)node->dtype) ? part : none;
 }
 
-bool seer_expr_is_word(const seer_expr_pool *pool, seer_expr e, seer_expr *out_load) {
-  for (uint32_t k = 4; k-- > 0;) {
+// The number of parts of what is written as a word; 1: it is none.
+static uint32_t count_parts(const seer_expr_pool *pool, seer_expr e) {
+  uint32_t n = 1;
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  for (; node->op == SEER_EXPR_OR && n < 5; n++) node = seer_expr_at(pool, node->arg[0]);
+  return n == 2 || n == 4 ? n : 1;
+}
+
+bool seer_expr_is_word(
+    const seer_expr_pool *pool, seer_expr e, seer_expr *out_load, uint32_t *out_n) {
+  uint32_t n = *out_n = count_parts(pool, e);
+  if (n == 1) return false;
+  for (uint32_t k = n; k-- > 0;) {
     const seer_expr_node *node = seer_expr_at(pool, e);
-    seer_expr byte = e;
+    seer_expr part = e;
     if (k > 0) {
-      if (node->op != SEER_EXPR_OR || node->dtype != SEER_DTYPE_I32) return false;
+      if (node->dtype != SEER_DTYPE_I32) return false;
       const seer_expr_node *moved = seer_expr_at(pool, node->arg[1]);
       if (moved->op != SEER_EXPR_SHL) return false;
       const seer_expr_node *by = seer_expr_at(pool, moved->arg[1]);
-      if (by->op != SEER_EXPR_CONST_I || by->value.i != 8 * k) return false;
-      byte = moved->arg[0];
+      if (by->op != SEER_EXPR_CONST_I || by->value.i != 32 / n * k) return false;
+      part = moved->arg[0];
       e = node->arg[0];
     }
-    out_load[k] = byte_of(pool, byte);
-    if (out_load[k].i == 0) return false;
+    out_load[k] = part_of(pool, part);
+    if (out_load[k].i == 0 || seer_expr_word_parts(pool, out_load[k]) != n) return false;
   }
   const seer_expr_node *first = seer_expr_at(pool, out_load[0]);
-  for (uint32_t k = 1; k < 4; k++) {
+  for (uint32_t k = 1; k < n; k++) {
     const seer_expr_node *load = seer_expr_at(pool, out_load[k]);
     if (load->ref != first->ref || load->arg[0].i != first->arg[0].i ||
         load->arg[1].i != first->arg[1].i)
@@ -487,11 +522,12 @@ static bool is_apart(const seer_expr_pool *pool, seer_expr a, seer_expr b, int64
 }
 
 bool seer_expr_is_word_load(const seer_expr_pool *pool, seer_expr e, seer_expr *out_first) {
-  seer_expr load[4];
-  if (!seer_expr_is_word(pool, e, load)) return false;
+  seer_expr load[SEER_WORD_MAX_PARTS];
+  uint32_t n_part;
+  if (!seer_expr_is_word(pool, e, load, &n_part)) return false;
   *out_first = load[0];
   uint32_t n = seer_expr_at(pool, load[0])->n_index;
-  for (uint32_t k = 1; k < 4; k++) {
+  for (uint32_t k = 1; k < n_part; k++) {
     for (uint32_t d = 0; d < n; d++) {
       seer_expr a = seer_expr_index(pool, load[0], d), b = seer_expr_index(pool, load[k], d);
       bool is_last = d + 1 == n;

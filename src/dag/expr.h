@@ -83,6 +83,8 @@ seer_expr seer_expr_select(
 // back, is that number between the byte's ends: it stays in f32.
 seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a);
 uint32_t seer_expr_arity(seer_expr_op op);
+// The type that an operator on one or two operands of type `of` has (not CAST).
+seer_dtype seer_expr_op_gives(seer_expr_op op, seer_dtype of);
 // Whether it is there for floats narrower than f32: it rounds nothing.
 bool seer_expr_op_is_of_stored(seer_expr_op op);
 // What an operator takes; NOTHING: constants, variables, loads.
@@ -105,17 +107,21 @@ typedef seer_expr (*seer_expr_on_load)(void *user, seer_expr_pool *to, const see
 seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_expr e,
     const seer_expr *var_map, size_t n_var_map, seer_expr_on_load on_load, void *user);
 
-// ---- four neighbouring bytes of memory as a word of 32 bits: DOT4 takes words, memory has bytes.
-// What is matched here is one load where code is made, and no work where work is counted.
-// byte[0] | byte[1] << 8 | ..., i32. Of u8 or i8, whose bits are taken as they are.
-seer_expr seer_expr_word(seer_expr_pool *pool, const seer_expr *byte);
+// ---- neighbours in memory as a word of 32 bits: DOT4 and DOT2 take words, memory has bytes and
+// halves. What is matched here is one load where code is made, and no work where work is counted.
+#define SEER_WORD_MAX_PARTS 4
+// How many a word has of the type of `part`: 4 of u8 or i8, 2 of f16 or bf16; 0 of others.
+uint32_t seer_expr_word_parts(const seer_expr_pool *pool, seer_expr part);
+// part[0] | part[1] << 8 (or 16) | ..., i32: the bits of as many as make a word, of one type.
+seer_expr seer_expr_word(seer_expr_pool *pool, const seer_expr *part);
 
-// Whether `e` is a word as made above of four loads from one buffer under one guard (or none), with
-// one value where it does not hold: those loads. Whether they are neighbours is for the caller to
-// see.
-bool seer_expr_is_word(const seer_expr_pool *pool, seer_expr e, seer_expr *out_load);
+// Whether `e` is a word as made above of loads from one buffer under one guard (or none), with one
+// value where it does not hold: those loads, and how many. Whether they are neighbours is for the
+// caller to see.
+bool seer_expr_is_word(
+    const seer_expr_pool *pool, seer_expr e, seer_expr *out_load, uint32_t *out_n);
 // Whether they are, by indices that are sums of variables: one load. *out_first: of the lowest
-// byte.
+// part.
 bool seer_expr_is_word_load(const seer_expr_pool *pool, seer_expr e, seer_expr *out_first);
 
 // ---- analysis of integer expressions

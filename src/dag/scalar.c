@@ -118,6 +118,23 @@ static int64_t dot_of_bytes(int64_t a, int64_t b) {
   return sum;
 }
 
+// The numbers in the halves of words: their products are exact in double.
+static double dot_of_halves(int64_t a, int64_t b) {
+  const seer_float_format *format = seer_dtype_format(SEER_DTYPE_BF16);
+  double sum = 0;
+  for (unsigned k = 0; k < 32; k += 16) {
+    double x = seer_float_from_bits(format, (uint16_t)((uint64_t)a >> k));
+    sum += x * seer_float_from_bits(format, (uint16_t)((uint64_t)b >> k));
+  }
+  return sum;
+}
+
+static int64_t shift_right(bool is_u64, int64_t bits, int64_t a, int64_t by) {
+  bool is_far = by < 0 || by >= bits;
+  if (is_u64) return is_far ? 0 : (int64_t)((uint64_t)a >> by);
+  return a >> (is_far ? 63 : by);
+}
+
 static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b) {
   bool u64 = dtype == SEER_DTYPE_U64;
   int64_t bits = (int64_t)seer_dtype_bits(dtype);
@@ -171,8 +188,7 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
     case SEER_EXPR_SHL:
       return b < 0 || b >= bits ? 0 : (int64_t)((uint64_t)a << b);
     case SEER_EXPR_SHR:
-      if (u64) return b < 0 || b >= bits ? 0 : (int64_t)((uint64_t)a >> b);
-      return a >> (b < 0 || b >= bits ? 63 : b);
+      return shift_right(u64, bits, a, b);
     case SEER_EXPR_ISNAN:
       return 0;
     case SEER_EXPR_DOT4:
@@ -187,6 +203,8 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
     case SEER_EXPR_SIGMOID:
     case SEER_EXPR_SELECT:
     case SEER_EXPR_CAST:
+    case SEER_EXPR_DOT2:  // gives a float
+    case SEER_EXPR_BITS:  // of floats
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
     case SEER_EXPR_CONST_I:
@@ -260,6 +278,8 @@ static double apply_float(seer_expr_op op, double a, double b) {
     case SEER_EXPR_SELECT:
     case SEER_EXPR_CAST:
     case SEER_EXPR_DOT4:
+    case SEER_EXPR_DOT2:
+    case SEER_EXPR_BITS:  // gives an integer
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
     case SEER_EXPR_CONST_I:
@@ -326,6 +346,10 @@ seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_
   if (op == SEER_EXPR_SELECT) return a.i ? b : c;
   if (op == SEER_EXPR_CAST) return apply_cast(dtype, arg_dtype, a);
   seer_scalar r;
+  if (op == SEER_EXPR_DOT2)
+    return (seer_scalar){.f = seer_scalar_round(dtype, dot_of_halves(a.i, b.i))};
+  if (op == SEER_EXPR_BITS)
+    return (seer_scalar){.i = (int64_t)seer_float_to_bits(seer_dtype_format(arg_dtype), a.f)};
   if (!seer_dtype_is_float(arg_dtype)) {
     r.i = seer_scalar_wrap(dtype, apply_int(op, arg_dtype, a.i, b.i));
     return r;

@@ -125,6 +125,8 @@ typedef struct seer_op_desc {
   // Input 0, [m,k], times a constant matrix, and nothing else reads input 0: an order of k can be
   // changed in both. *out_by_column: the matrix has k as its columns.
   bool (*is_dense_layer)(const seer_graph *graph, const seer_node *node, bool *out_by_column);
+  // A sum of products of operands 0 and 1: what --precision is about.
+  bool multiplies;
   // What the task's name says of it: "conv 3x3 s2 112x112x32->64". NULL: its name and dimensions.
   void (*label)(seer_text *text, const seer_graph *graph, const seer_node *node);
   const char *doc;  // one line: what is covered, for doc/operators.md

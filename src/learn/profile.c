@@ -38,6 +38,12 @@
 #define DOT_FMAS_ONE 1.0
 #define DOT_FMAS_DOTPROD 2.0
 #define DOT_FMAS 4.0
+// Of dot2 without an instruction as fast as an FMA: two of them, and their operands taken apart,
+// once for each row and each vector of a tile.
+#define HALVES_FMAS 3.0
+// Of a narrow float that is widened as it is loaded, once for each row or vector of a tile:
+// 128x768x768 of bf16 took 1.46 ms where f32 took 0.89 (sapphirerapids, 2026-11).
+#define WIDENED_FMAS 0.5
 #define INT_CYCLES 0.25  // of any other operator on integers: four pipes
 #define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
 
@@ -232,6 +238,9 @@ static double operator_cycles(const seer_nest_statement *st, const seer_target *
   // Reading a target's features is most of what a draft takes here: where there are such operators.
   if (st->n_int_mul > 0) fmas += (double)st->n_int_mul * int_mul_fmas(target);
   if (st->n_dot > 0) fmas += (double)st->n_dot * dot_fmas(target);
+  if (st->n_halves > 0 && !seer_target_dots_halves(target))
+    fmas += (double)st->n_halves * (HALVES_FMAS - 1);
+  fmas += (double)st->n_widened * WIDENED_FMAS;
   return fmas / target->n_fma_ports + (double)st->n_div * DIV_CYCLES +
       (double)st->n_special * SPECIAL_CYCLES +
       INT_CYCLES * (double)(st->n_int - st->n_int_mul - st->n_dot);

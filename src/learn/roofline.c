@@ -78,7 +78,9 @@ static double operand_lanes(const seer_dag *dag, const seer_expr_node *node, uin
   return lanes;
 }
 
-static bool is_product(seer_expr_op op) { return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4; }
+static bool is_product(seer_expr_op op) {
+  return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4 || op == SEER_EXPR_DOT2;
+}
 
 // Of a term of a sum: a product is added in the lanes in which it was made.
 static double sum_lanes(const seer_dag *dag, seer_expr term) {

@@ -99,6 +99,11 @@ bool seer_target_has(const seer_target *target, const char *features) {
   return target->features && has_all(target->features, features);
 }
 
+bool seer_target_dots_halves(const seer_target *target) {
+  if (strncmp(target->triple, "aarch64", 7) == 0) return seer_target_has(target, "bf16");
+  return seer_target_has(target, "avx512bf16") && !seer_target_has(target, "amx-tile");
+}
+
 static const seer_target_cpu *first_that_fits(
     const char *const *names, size_t n, const char *features) {
   for (size_t i = 0; i < n && names[i]; i++) {

@@ -66,6 +66,8 @@ typedef struct {
   // product of nominal extents: what runs when tails are masked or clamped
   double padded_iterations;
   float n_fma, n_add, n_mul, n_div, n_cmp, n_special;  // per iteration, of floats but for n_cmp
+  float n_halves;  // of n_fma: two products of bf16 and their sum
+  float n_widened;  // narrow floats, as they are loaded
   float n_int;  // all on integers; of these:
   float n_int_mul, n_dot;  // products; products of four bytes and their sum
   seer_nest_loop loop[SEER_NEST_MAX_LOOPS];

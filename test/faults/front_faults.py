@@ -5,6 +5,12 @@ OP, PASS, EXPAND = "src/front/op/", "src/front/pass/", "src/front/expand/"
 
 FRONT = [
     # ---- the language of computation
+    F("weights of products stay f32", "precision", "src/front/width/precision.c",
+      "if (n->is_product[k]) round_weights(n, k);", "", "golden_front_precision|peer_precision"),
+    F("what a pool reads is rounded", "precision", "src/front/width/precision.c",
+      "return n->is_product[k] || op->fuse == SEER_FUSE_ELEMENTWISE;", "return true;", "golden_front_precision"),
+    F("one part is rounded, the other is not", "precision", "src/front/width/precision.c",
+      "    if (i < n_operand && !n->may[node->in[i].i]) return false;\n", "", "golden_front_precision"),
     F("product begins at 0", "identity", "src/dag/build.c", """      return small_number(dtype, 1);
 """, """      return small_number(dtype, 0);
 """, "^test_dag_eval$|^property_ends$|test_property_ends", ("ReduceProd",)),

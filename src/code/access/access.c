@@ -65,36 +65,45 @@ seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_
   return (seer_gen_value){.v = seer_gen_from_memory(g, dtype, v), .is_vec = is_lane};
 }
 
+uint64_t seer_gen_word_of(uint64_t part, uint32_t part_bytes) {
+  return part * (part_bytes == 1 ? UINT64_C(0x01010101) : UINT64_C(0x00010001));
+}
+
 // Words that lie apart, one by one.
 static bool read_words_apart(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
-    uint8_t fill, seer_gen_value *out) {
-  int64_t width = addr->at.lane * (int64_t)(g->lanes - 1) + 4;
+    uint16_t fill, seer_gen_value *out) {
+  seer_vec_elem elem = seer_gen_memory_elem(g->loop->buf[addr->buf].dtype);
+  uint32_t part_bytes = seer_vec_elem_bytes(elem);
+  int64_t width = addr->at.lane * (int64_t)(g->lanes - 1) + 4 / part_bytes;
   if (addr->at.lane < 0 || c->mask.i != 0 ||
-      (c->uniform.i != 0 && width > SEER_ACCESS_MAX_FILL_BYTES))
+      (c->uniform.i != 0 && width * part_bytes > SEER_ACCESS_MAX_FILL_BYTES))
     return false;
-  seer_vec byte = seer_vec_const(g->b, SEER_VEC_I8, 1, fill);
-  seer_vec base = seer_access_pointer(g, addr, c->uniform, c->depth, byte, width);
+  seer_vec part = seer_vec_const(g->b, elem, 1, fill);
+  seer_vec base = seer_access_pointer(g, addr, c->uniform, c->depth, part, width);
   seer_vec v = seer_vec_undef(g->b, SEER_VEC_I32, g->lanes);
   for (uint32_t l = 0; l < g->lanes; l++) {
-    seer_vec p = seer_gen_move_by(g, SEER_VEC_I8, base, addr->at.lane * (int64_t)l);
-    v = seer_vec_insert(g->b, v, seer_access_load(g, addr, SEER_VEC_I32, 1, p, 1), l);
+    seer_vec p = seer_gen_move_by(g, elem, base, addr->at.lane * (int64_t)l);
+    v = seer_vec_insert(g->b, v, seer_access_load(g, addr, SEER_VEC_I32, 1, p, part_bytes), l);
   }
   *out = (seer_gen_value){.v = v, .is_vec = true};
   return true;
 }
 
 bool seer_gen_read_word(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
-    uint8_t fill, seer_gen_value *out) {
+    uint16_t fill, seer_gen_value *out) {
+  seer_vec_elem elem = seer_gen_memory_elem(g->loop->buf[addr->buf].dtype);
+  uint32_t part_bytes = seer_vec_elem_bytes(elem), n_part = 4 / part_bytes;
   bool is_lane = addr->at.lane != 0;
-  if (is_lane && addr->at.lane != 4) return read_words_apart(g, addr, c, fill, out);
+  if (is_lane && addr->at.lane != n_part) return read_words_apart(g, addr, c, fill, out);
   if (c->mask.i != 0 && g->machine->masked_bytes > 4) return false;
   uint32_t lanes = is_lane ? g->lanes : 1, align = alignment(g, addr, c->uniform.i != 0);
-  seer_vec byte = seer_vec_const(g->b, SEER_VEC_I8, 1, fill), v;
-  seer_vec p = seer_access_pointer(g, addr, c->uniform, c->depth, byte, 4 * (int64_t)lanes);
+  seer_vec part = seer_vec_const(g->b, elem, 1, fill), v;
+  seer_vec p = seer_access_pointer(g, addr, c->uniform, c->depth, part, n_part * (int64_t)lanes);
   if (c->mask.i == 0) {
     v = seer_access_load(g, addr, SEER_VEC_I32, lanes, p, align);
   } else {
-    seer_vec otherwise = seer_vec_const(g->b, SEER_VEC_I32, lanes, fill * UINT64_C(0x01010101));
+    seer_vec otherwise =
+        seer_vec_const(g->b, SEER_VEC_I32, lanes, seer_gen_word_of(fill, part_bytes));
     v = seer_access_load_masked(g, addr, p, c->mask, otherwise);
   }
   *out = (seer_gen_value){.v = v, .is_vec = is_lane};

@@ -225,34 +225,41 @@ static seer_gen_condition meant(seer_gen *g, const seer_expr_node *node, const s
   return c;
 }
 
-// Four bytes as a word; false where they are no neighbours, or in no memory.
+// The bits of a constant as it lies in memory.
+static uint16_t bits_of_constant(const seer_expr_node *node) {
+  const seer_float_format *format = seer_dtype_format((seer_dtype)node->dtype);
+  return format ? seer_float_to_bits(format, node->value.f) : (uint8_t)node->value.i;
+}
+
+// Four bytes, or two halves, as a word; false where they are no neighbours, or in no memory.
 static bool load_word(seer_gen *g, seer_expr e, seer_gen_value *out) {
-  seer_expr byte[4];
-  if (!seer_expr_is_word(&g->loop->expr, e, byte)) return false;
-  const seer_expr_node *node = seer_tile_at(g->tile, byte[0]);
+  seer_expr part[SEER_WORD_MAX_PARTS];
+  uint32_t n;
+  if (!seer_expr_is_word(&g->loop->expr, e, part, &n)) return false;
+  const seer_expr_node *node = seer_tile_at(g->tile, part[0]);
   if (g->tile->buf[node->ref].is_register) return false;
-  seer_gen_addr addr[4];
-  for (uint32_t k = 0; k < 4; k++) {
-    const seer_expr *index = &g->loop->expr.index[seer_tile_at(g->tile, byte[k])->index0];
+  seer_gen_addr addr[SEER_WORD_MAX_PARTS];
+  for (uint32_t k = 0; k < n; k++) {
+    const seer_expr *index = &g->loop->expr.index[seer_tile_at(g->tile, part[k])->index0];
     seer_gen_address(g, node->ref, index, node->n_index, &addr[k]);
     seer_sum apart = addr[k].at;
     if (!addr[k].is_regular || !seer_sum_add(&apart, &addr[0].at, -1)) return false;
     if (apart.n != 0 || apart.lane != 0 || apart.c != k) return false;
   }
   seer_gen_condition guard = {0};
-  uint8_t fill = 0;
+  uint16_t fill = 0;
   if (node->arg[0].i != 0) {
     const seer_expr_node *otherwise = seer_tile_at(g->tile, node->arg[1]);
-    if (otherwise->op != SEER_EXPR_CONST_I) return false;
+    if (otherwise->op != SEER_EXPR_CONST_I && otherwise->op != SEER_EXPR_CONST_F) return false;
     conjunction(g, node->arg[0], &guard);
-    if (guard.uniform.i != 0 || guard.mask.i != 0) fill = (uint8_t)otherwise->value.i;
+    if (guard.uniform.i != 0 || guard.mask.i != 0) fill = bits_of_constant(otherwise);
   }
   if (addr[0].at.lane == 0 && guard.mask.i != 0) return false;
-  bool is_safe = seer_gen_is_safe(g, &addr[0]) && seer_gen_is_safe(g, &addr[3]);
+  bool is_safe = seer_gen_is_safe(g, &addr[0]) && seer_gen_is_safe(g, &addr[n - 1]);
   seer_gen_condition c = meant(g, node, &addr[0], is_safe, &guard);
   if (is_never(g, &c)) {
-    *out =
-        (seer_gen_value){.v = seer_vec_const(g->b, SEER_VEC_I32, 1, fill * UINT64_C(0x01010101))};
+    uint64_t word = seer_gen_word_of(fill, 4 / n);
+    *out = (seer_gen_value){.v = seer_vec_const(g->b, SEER_VEC_I32, 1, word)};
     return true;
   }
   return seer_gen_read_word(g, &addr[0], &c, fill, out);

@@ -215,6 +215,8 @@ seer_vec seer_gen_fmod(seer_gen *g, seer_vec x, seer_vec y);  // C's, exact
 // ---- small.c: between what is computed with and what lies in memory.
 seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
+// The bits of a number of `dtype`, a float narrower than f32, which v is in f32.
+seer_vec seer_gen_bits(seer_gen *g, seer_dtype dtype, seer_vec v);
 // The low bits of i8 lanes as an integer of fewer than 8 bits in an i8.
 seer_vec seer_gen_wrap_small(seer_gen *g, seer_dtype dtype, seer_vec v);
 
@@ -258,12 +260,15 @@ seer_gen_value seer_gen_read_register(seer_gen *g, const seer_gen_addr *addr);
 //   out_pointer  of a whole row of lanes, NONE: it was something else
 seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
     seer_vec fill, seer_vec *out_pointer);
-// As seer_gen_read: the four bytes from a regular address on as an i32, `fill` each where `c`
-// excludes them. False: a mask that there is no instruction for, or lanes that run backwards.
+// As seer_gen_read: the four bytes, or two halves, from a regular address on as an i32, `fill` each
+// where `c` excludes them. False: a mask that there is no instruction for, or lanes that run
+// backwards.
 bool seer_gen_read_word(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
-    uint8_t fill, seer_gen_value *out);
+    uint16_t fill, seer_gen_value *out);
 // Of the table of 256 bytes that the whole buffer is: those that `number` (i8) names.
 seer_vec seer_gen_read_table(seer_gen *g, uint32_t buf, seer_vec number);
+// The word whose parts, of so many bytes, are all `part`.
+uint64_t seer_gen_word_of(uint64_t part, uint32_t part_bytes);
 // For targets of stores: `uniform` and `mask` say what may be touched; NONE: all.
 seer_gen_value seer_gen_load_target(
     seer_gen *g, const seer_gen_addr *addr, seer_vec uniform, seer_vec mask);

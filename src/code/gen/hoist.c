@@ -31,6 +31,7 @@ static seer_vec_op sum_of_products(const seer_gen *g, const seer_loop_node *stor
   if (store->combiner != SEER_COMBINE_SUM || store->n_values != 1) return SEER_VEC_UNDEF;
   const seer_expr_node *product = seer_tile_at(g->tile, store->value[0]);
   if (product->op == SEER_EXPR_DOT4) return SEER_VEC_DOT4;
+  if (product->op == SEER_EXPR_DOT2) return SEER_VEC_DOT2;
   bool is_float = seer_dtype_is_float(g->loop->buf[store->buf[0]].dtype);
   return product->op == SEER_EXPR_MUL && is_float ? SEER_VEC_FMULADD : SEER_VEC_UNDEF;
 }

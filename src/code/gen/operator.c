@@ -119,6 +119,10 @@ static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_v
       return int_shift(g, false, is_signed, dtype, a, b);
     case SEER_EXPR_DOT4:
       return seer_vec3(g->b, SEER_VEC_DOT4, a, b, zero);
+    case SEER_EXPR_DOT2: {
+      seer_vec none = seer_vec_real(g->b, SEER_VEC_F32, seer_gen_width(g, a), 0);
+      return seer_vec3(g->b, SEER_VEC_DOT2, a, b, none);
+    }
     case SEER_EXPR_ISNAN:
       return seer_vec_const(g->b, SEER_VEC_I1, seer_gen_width(g, a), 0);
     case SEER_EXPR_POW: {
@@ -227,6 +231,7 @@ seer_vec seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dty
     seer_vec a, seer_vec b, seer_vec c) {
   if (op == SEER_EXPR_SELECT) return seer_gen_select(g, a, b, c);
   if (op == SEER_EXPR_CAST) return seer_gen_cast(g, dtype, arg_dtype, a);
+  if (op == SEER_EXPR_BITS) return seer_gen_bits(g, arg_dtype, a);
   if (op >= SEER_EXPR_LT && op <= SEER_EXPR_NE) return seer_gen_compare(g, op, arg_dtype, a, b);
   if (seer_dtype_is_float(arg_dtype)) return apply_float(g, op, arg_dtype, a, b);
   seer_vec v = apply_int(g, op, arg_dtype, a, b);

@@ -121,6 +121,23 @@ seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v) {
   return seer_vec_to(g->b, SEER_VEC_HALF_BITS, v, SEER_VEC_I16);
 }
 
+// Where v is a number that was widened from its bits, which is how it came from memory or was
+// rounded, they are still at hand.
+seer_vec seer_gen_bits(seer_gen *g, seer_dtype dtype, seer_vec v) {
+  const seer_vec_node *node = seer_vec_at(g->code, v);
+  if (dtype == SEER_DTYPE_F16 && node->op == SEER_VEC_BITS_HALF) return node->arg[0];
+  if (dtype == SEER_DTYPE_BF16 && node->op == SEER_VEC_BITCAST) {
+    const seer_vec_node *moved = seer_vec_at(g->code, node->arg[0]);
+    uint64_t by = 0;
+    bool is_high =
+        moved->op == SEER_VEC_SHL && seer_vec_const_bits(g->code, moved->arg[1], &by) && by == 16;
+    const seer_vec_node *wide = is_high ? seer_vec_at(g->code, moved->arg[0]) : NULL;
+    bool is_widened = wide && wide->op == SEER_VEC_ZEXT;
+    if (is_widened && seer_vec_at(g->code, wide->arg[0])->elem == SEER_VEC_I16) return wide->arg[0];
+  }
+  return seer_gen_to_memory(g, dtype, v);
+}
+
 seer_vec seer_gen_wrap_small(seer_gen *g, seer_dtype dtype, seer_vec v) {
   int64_t bits = (int64_t)seer_dtype_bits(dtype);
   if (!seer_dtype_is_signed(dtype))

@@ -1,11 +1,16 @@
-// dot.c - DOT4 in LLVM: the instruction that a processor has for it, else other exact ones.
+// dot.c - DOT4 and DOT2 in LLVM: the instruction that a processor has for it, else others.
 //
+// DOT4, exact by all of them:
 //   AVX512-VNNI, AVX-VNNI  vpdpbusd
 //   SSE2, AVX2, AVX-512BW  bytes at even and at odd places as numbers of 16 bits, two pmaddwd. Not
 //                          pmaddubsw, whose sums of two saturate at 16 bits
 //   AArch64, i8mm          usdot
 //   AArch64, dotprod       sdot of a - 128, and the 128 sums of b: a * b = (a - 128) * b + 128 * b
 //   others                 four products of numbers of 32 bits
+// DOT2:
+//   AVX512-BF16, no AMX    vdpbf16ps: a rounding for each product; numbers below 2^-126 are 0
+//   AArch64, bf16          bfdot: the products' sum and its sum with the third, rounded to odd
+//   others                 two multiply-adds on what the halves are in f32, which is their bits
 //
 // What is made of one argument alone (its bytes at even places) is the same value wherever the
 // argument is: passes make it once for all the rows or columns of a tile.
@@ -14,7 +19,7 @@
 #include "code/llvm/llvm.h"
 #include "setup/isa.h"
 
-typedef enum { VNNI, MADD, USDOT, SDOT } way;
+typedef enum { VNNI, MADD, USDOT, SDOT, HALVES } way;
 
 // An instruction on a register of so many lanes.
 typedef struct {
@@ -39,17 +44,26 @@ static const instruction of_arm[] = {
     {USDOT, 4, "llvm.aarch64.neon.usdot", "i8mm"},
     {SDOT, 4, "llvm.aarch64.neon.sdot", "dotprod"},
 };
+static const instruction of_x86_halves[] = {
+    {HALVES, 16, "llvm.x86.avx512bf16.dpbf16ps.512", "avx512bf16"},
+    {HALVES, 8, "llvm.x86.avx512bf16.dpbf16ps.256", "avx512bf16,avx512vl"},
+    {HALVES, 4, "llvm.x86.avx512bf16.dpbf16ps.128", "avx512bf16,avx512vl"},
+};
+static const instruction of_arm_halves[] = {{HALVES, 4, "llvm.aarch64.neon.bfdot", "bf16"}};
 
 // Of the first way that there is: the widest that is no longer than `lanes`, else the shortest.
-static const instruction *choose(const seer_target *target, uint32_t lanes) {
-  const instruction *all = of_x86, *best = NULL;
-  size_t n = SEER_COUNT_OF(of_x86);
+static const instruction *choose(const seer_target *target, bool is_halves, uint32_t lanes) {
+  static const struct {
+    const instruction *all;
+    size_t n;
+  } lists[][2] = {{{of_x86, SEER_COUNT_OF(of_x86)}, {of_x86_halves, SEER_COUNT_OF(of_x86_halves)}},
+      {{of_arm, SEER_COUNT_OF(of_arm)}, {of_arm_halves, SEER_COUNT_OF(of_arm_halves)}}};
+  const instruction *best = NULL;
   seer_isa isa;
   if (!seer_isa_of(target->triple, &isa) || isa == SEER_ISA_RISCV64) return NULL;
-  if (isa == SEER_ISA_AARCH64) {
-    all = of_arm;
-    n = SEER_COUNT_OF(of_arm);
-  }
+  if (is_halves && !seer_target_dots_halves(target)) return NULL;
+  const instruction *all = lists[isa == SEER_ISA_AARCH64][is_halves].all;
+  size_t n = lists[isa == SEER_ISA_AARCH64][is_halves].n;
   for (size_t k = 0; k < n; k++) {
     if (all[k].lanes * 4 > target->vector_bytes) continue;  // no register of LLVM's then
     if (all[k].features && !seer_target_has(target, all[k].features)) continue;
@@ -65,7 +79,8 @@ typedef struct {
   const seer_target *target;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMTypeRef i8, i16, i32;
+  LLVMTypeRef i8, i16, i32, f32, bf16;
+  bool is_halves;
 } maker;
 
 static uint32_t lanes_of(LLVMValueRef v) {
@@ -96,7 +111,7 @@ static LLVMValueRef take(
 static LLVMValueRef lengthen(const maker *m, LLVMValueRef x, uint32_t lanes) {
   if (lanes_of(x) == lanes) return x;
   if (lanes_of(x) > 1) return take(m, x, NULL, 0, lanes);
-  LLVMValueRef none = LLVMGetPoison(LLVMVectorType(m->i32, lanes));
+  LLVMValueRef none = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(x), lanes));
   return LLVMBuildInsertElement(m->b, none, x, LLVMConstInt(m->i32, 0, false), "");
 }
 
@@ -109,8 +124,9 @@ static LLVMValueRef shorten(const maker *m, LLVMValueRef x, uint32_t lanes) {
 // Calls an instruction; its arguments are taken as the types that it wants.
 static LLVMValueRef call(
     const maker *m, const instruction *one, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
-  LLVMTypeRef overload[2] = {
-      LLVMVectorType(m->i32, one->lanes), LLVMVectorType(m->i8, one->lanes * 4)};
+  LLVMTypeRef overload[2] = {LLVMVectorType(m->is_halves ? m->f32 : m->i32, one->lanes),
+      m->is_halves ? LLVMVectorType(m->bf16, one->lanes * 2)
+                   : LLVMVectorType(m->i8, one->lanes * 4)};
   LLVMTypeRef wants[3];
   LLVMValueRef arg[3] = {x, y, z};
   uint32_t n = z ? 3 : 2;
@@ -136,6 +152,25 @@ static LLVMValueRef by_words(const maker *m, LLVMValueRef a, LLVMValueRef b, LLV
     x = LLVMBuildAnd(m->b, x, mask, "");
     y = LLVMBuildAShr(m->b, y, top, "");
     acc = LLVMBuildAdd(m->b, acc, LLVMBuildMul(m->b, x, y, ""), "");
+  }
+  return acc;
+}
+
+// The lower halves' product is added first, as vdpbf16ps does last.
+static LLVMValueRef by_fmas(const maker *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
+  uint32_t n = lanes_of(a);
+  LLVMTypeRef type = LLVMTypeOf(acc);
+  LLVMValueRef sixteen = all(m->i32, n, 16), high = all(m->i32, n, 0xFFFF0000);
+  const char *name = "llvm.fmuladd";
+  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(m->module, id, &type, 1);
+  LLVMTypeRef fn_type = LLVMIntrinsicGetType(LLVMGetModuleContext(m->module), id, &type, 1);
+  for (uint32_t k = 0; k < 2; k++) {
+    LLVMValueRef x = k ? LLVMBuildAnd(m->b, a, high, "") : LLVMBuildShl(m->b, a, sixteen, "");
+    LLVMValueRef y = k ? LLVMBuildAnd(m->b, b, high, "") : LLVMBuildShl(m->b, b, sixteen, "");
+    LLVMValueRef arg[3] = {
+        LLVMBuildBitCast(m->b, x, type, ""), LLVMBuildBitCast(m->b, y, type, ""), acc};
+    acc = LLVMBuildCall2(m->b, fn_type, fn, arg, 3, "");
   }
   return acc;
 }
@@ -169,6 +204,7 @@ static LLVMValueRef on_register(
   switch (one->way) {
     case VNNI:
     case USDOT:
+    case HALVES:
       return call(m, one, acc, a, b);
     case MADD:
       return by_madd(m, one, a, b, acc);
@@ -181,7 +217,7 @@ static LLVMValueRef on_register(
 // Of a power of two of lanes, none fewer than the shortest register has.
 static LLVMValueRef on_lanes(
     const maker *m, uint32_t lanes, LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
-  const instruction *one = choose(m->target, lanes);
+  const instruction *one = choose(m->target, m->is_halves, lanes);
   if (one->lanes == lanes) return on_register(m, one, a, b, acc);
   uint32_t half = lanes / 2;
   LLVMValueRef part[2];
@@ -191,16 +227,19 @@ static LLVMValueRef on_lanes(
   return take(m, part[0], part[1], 0, lanes);
 }
 
-LLVMValueRef seer_llvm_dot4(const seer_target *target, LLVMModuleRef module, LLVMBuilderRef builder,
+LLVMValueRef seer_llvm_dot(const seer_target *target, LLVMModuleRef module, LLVMBuilderRef builder,
     LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc) {
   LLVMContextRef context = LLVMGetModuleContext(module);
   maker m = {.target = target, .module = module, .b = builder};
   m.i8 = LLVMInt8TypeInContext(context);
   m.i16 = LLVMInt16TypeInContext(context);
   m.i32 = LLVMInt32TypeInContext(context);
+  m.f32 = LLVMFloatTypeInContext(context);
+  m.bf16 = LLVMBFloatTypeInContext(context);
+  m.is_halves = LLVMTypeOf(acc) != LLVMTypeOf(a);
   uint32_t lanes = lanes_of(a);
-  const instruction *one = choose(target, lanes);
-  if (!one) return by_words(&m, a, b, acc);
+  const instruction *one = choose(target, m.is_halves, lanes);
+  if (!one) return m.is_halves ? by_fmas(&m, a, b, acc) : by_words(&m, a, b, acc);
   uint32_t whole = one->lanes;
   while (whole < lanes) whole *= 2;
   LLVMValueRef sum =

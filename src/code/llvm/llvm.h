@@ -22,15 +22,15 @@ void seer_llvm_switch_on(void);
 
 // Adds a function for each phase of `code` to `module`, which has its data layout. As many threads
 // at a time as there are LLVM contexts.
-//   target  what DOT4 is made of follows from its features
+//   target  what DOT4 and DOT2 are made of follows from its features
 //   arena   for the time of the call
 //   out_fn  by phase
 void seer_llvm_translate(const seer_vec_code *code, const seer_target *target, LLVMModuleRef module,
     seer_arena *arena, LLVMValueRef *out_fn);
 
-// acc + dot4(a, b), of any number of lanes of i32, where `builder` stands. The function that it
-// stands in gets the target's features.
-LLVMValueRef seer_llvm_dot4(const seer_target *target, LLVMModuleRef module, LLVMBuilderRef builder,
+// acc + dot4(a, b), or dot2 where acc is f32, of any number of lanes, where `builder` stands. The
+// function that it stands in gets the target's features.
+LLVMValueRef seer_llvm_dot(const seer_target *target, LLVMModuleRef module, LLVMBuilderRef builder,
     LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc);
 
 // Whether there are instructions that take bytes out of a table in registers; else a load for each

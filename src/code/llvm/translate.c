@@ -240,7 +240,8 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
       return LLVMBuildFPExt(t->b, half, type_of(t, node), "");
     }
     case SEER_VEC_DOT4:
-      return seer_llvm_dot4(t->target, t->module, t->b, x[0], x[1], x[2]);
+    case SEER_VEC_DOT2:
+      return seer_llvm_dot(t->target, t->module, t->b, x[0], x[1], x[2]);
     case SEER_VEC_SELECT:
       return LLVMBuildSelect(t->b, x[0], x[1], x[2], "");
     case SEER_VEC_SPLAT:

@@ -166,6 +166,13 @@ static const char products_of_bytes[] =
 static const char tables[] =
     "HELPER i8 lookup_i8(const char *p, i8 number) { return (i8)p[(u8)number]; }\n";
 
+static const char products_of_halves[] =
+    "HELPER f32 dot2_i32(i32 a, i32 b, f32 c) {\n"
+    "  // products of bf16 are exact in f32\n"
+    "  c += bitcast_i32_f32((i32)((u32)a << 16)) * bitcast_i32_f32((i32)((u32)b << 16));\n"
+    "  return c + bitcast_i32_f32(a & -65536) * bitcast_i32_f32(b & -65536);\n"
+    "}\n";
+
 static const char halves[] =
     "HELPER f32 bits_half_i16(i16 x) {\n"
     "  const u32 w = (u16)x, magnitude = (w & 0x7fff) << 13;\n"
@@ -208,6 +215,7 @@ void seer_source_put_scalars(seer_text *text) {
       text, floats, (const char *const[]){"F", "f64", "I", "i64", "S", "INT64_MIN", NULL});
   seer_text_put(text, products_of_bytes);
   seer_text_put(text, tables);
+  seer_text_put(text, products_of_halves);
 }
 
 void seer_source_put_rounding(seer_text *text) {

@@ -1,6 +1,6 @@
-// c_bytes.c - what is done to bytes in C, on vectors as long as a register: products of them, by
-// the instruction that there is for it, or by exact ones on numbers of 16 bits (llvm/dot.c says
-// why); and looking them up in a table of 256, by instructions that pick bytes of registers
+// c_bytes.c - what is done to bytes and halves in C, on vectors as long as a register: products of
+// them, by the instruction that there is for it, or by exact ones on numbers of 16 bits (llvm/dot.c
+// says why); and looking them up in a table of 256, by instructions that pick bytes of registers
 // (llvm/lookup.c). Longer vectors by halves, others lane by lane.
 #include <stdio.h>
 
@@ -150,5 +150,51 @@ void seer_source_put_lookup_lanes(const seer_source_vector *x) {
     seer_text_put(x->text, "#else\n");
   }
   seer_source_put_lanes(x, x->bytes > 16 ? of_table_halves : of_table_lanes);
+  if (r) seer_text_put(x->text, "#endif\n");
+}
+
+// ---- halves, bf16: their bits above 16 zeros are what they are in f32
+
+static const char of_halves[] =
+    "HELPER $V dot2_$M($M a, $M b, $V c) {\n"
+    "  c = fmuladd_$V(($V)(($U)a << 16), ($V)(($U)b << 16), c);\n"
+    "  return fmuladd_$V(($V)(a & -65536), ($V)(b & -65536), c);\n"
+    "}\n";
+
+// $I, $B: the register's types, of f32 and of bf16
+static const char of_bf16[] =
+    "HELPER $V dot2_$M($M a, $M b, $V c) {\n"
+    "  return ($V)$P_dpbf16_ps(($I)c, ($B)a, ($B)b);\n"
+    "}\n";
+
+static const char of_neon_bf16[] =
+    "#elif defined(__aarch64__) && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)\n"
+    "HELPER $V dot2_$M($M a, $M b, $V c) {\n"
+    "  return ($V)vbfdotq_f32((float32x4_t)c, (bfloat16x8_t)a, (bfloat16x8_t)b);\n"
+    "}\n";
+
+// $K: half of the lanes
+static const char of_longer[] =
+    "HELPER $V dot2_$M($M a, $M b, $V c) {\n"
+    "  return join_$V(dot2_$K(low_$M(a), low_$M(b), low_$V(c)),\n"
+    "      dot2_$K(high_$M(a), high_$M(b), high_$V(c)));\n"
+    "}\n";
+
+void seer_source_put_dot_halves(const seer_source_vector *x) {
+  const seer_source_register *r = seer_source_register_of(x);
+  char reg[16], half_reg[16];
+  snprintf(reg, sizeof(reg), "__m%u", x->bytes * 8);
+  snprintf(half_reg, sizeof(half_reg), "__m%ubh", x->bytes * 8);
+  const char *const words[] = {"V", x->v, "M", x->mask, "U", x->u, "I", reg, "B", half_reg, "P",
+      r ? r->prefix : "", "K", x->mask_half, NULL};
+  if (r) {
+    // seer_target_dots_halves says why not with AMX.
+    seer_text_printf(x->text, "#if defined(__AVX512BF16__)%s && !defined(__AMX_TILE__)\n",
+        x->bytes == 64 ? "" : " && defined(__AVX512VL__)");
+    seer_source_put_words(x->text, of_bf16, words);
+    if (x->bytes == 16) seer_source_put_words(x->text, of_neon_bf16, words);
+    seer_text_put(x->text, "#else\n");
+  }
+  seer_source_put_words(x->text, x->bytes > 64 ? of_longer : of_halves, words);
   if (r) seer_text_put(x->text, "#endif\n");
 }

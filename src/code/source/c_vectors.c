@@ -506,6 +506,7 @@ static void put_lanes(seer_text *text, uint32_t lanes) {
       put_fmuladd(&x);
       put_sqrt(&x);
       put_rounding(&x);
+      if (e == SEER_VEC_F32) seer_source_put_dot_halves(&x);
     } else {
       seer_source_put_lanes(&x, of_integers);
       put_ordered(&x);

@@ -35,6 +35,7 @@ const seer_source_register *seer_source_register_of(const seer_source_vector *x)
 // ---- c_bytes.c
 void seer_source_put_dot_lanes(const seer_source_vector *x);  // of i32
 void seer_source_put_lookup_lanes(const seer_source_vector *x);  // of i8
+void seer_source_put_dot_halves(const seer_source_vector *x);  // of halves; x is of f32
 
 // ---- c_convert.c
 void seer_source_put_conversions(seer_text *text, uint32_t lanes);

@@ -37,6 +37,7 @@ static const char *const of_op[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_UMAX] = "umax_$A($0, $1)",
     [SEER_VEC_ABS] = "abs_$A($0)",
     [SEER_VEC_DOT4] = "dot4_$A($0, $1, $2)",
+    [SEER_VEC_DOT2] = "dot2_$A($0, $1, $2)",
     [SEER_VEC_EQ] = "$0 == $1",
     [SEER_VEC_NE] = "$0 != $1",
     [SEER_VEC_SLT] = "$0 < $1",

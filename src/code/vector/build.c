@@ -188,7 +188,7 @@ seer_vec seer_vec2(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec y) 
 }
 
 seer_vec seer_vec3(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec y, seer_vec z) {
-  return operate(b, op, result_of(b, op, x), x, y, z);
+  return operate(b, op, op == SEER_VEC_DOT2 ? elem_of(b, z) : result_of(b, op, x), x, y, z);
 }
 
 seer_vec seer_vec_to(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec_elem elem) {

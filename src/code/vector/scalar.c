@@ -52,6 +52,15 @@ static uint64_t dot_of_bytes(uint64_t a, uint64_t b) {
   return (uint64_t)sum;
 }
 
+static double dot_of_halves(uint64_t a, uint64_t b) {
+  const seer_float_format *format = seer_dtype_format(SEER_DTYPE_BF16);
+  double sum = 0;
+  for (unsigned k = 0; k < 32; k += 16)
+    sum += seer_float_from_bits(format, (uint16_t)(a >> k)) *
+        seer_float_from_bits(format, (uint16_t)(b >> k));
+  return sum;
+}
+
 static bool of_integers(
     seer_vec_op op, seer_vec_elem elem, uint64_t a, uint64_t b, uint64_t c, uint64_t *out) {
   int64_t x = extend(elem, a), y = extend(elem, b);
@@ -303,6 +312,10 @@ static bool convert(
 
 bool seer_vec_apply(seer_vec_op op, seer_vec_elem elem, seer_vec_elem to, uint64_t a, uint64_t b,
     uint64_t c, uint64_t *out) {
+  if (op == SEER_VEC_DOT2) {
+    *out = bits_of(to, dot_of_halves(a, b) + real_of(to, c));
+    return elem == SEER_VEC_I32 && to == SEER_VEC_F32;
+  }
   bool is_done = compare(op, elem, a, b, out) || convert(op, elem, to, a, out) ||
       (seer_vec_is_float(elem) ? of_floats(op, elem, a, b, c, out)
                                : of_integers(op, elem, a, b, c, out));

@@ -156,7 +156,8 @@ bool seer_vec_const_bits(const seer_vec_code *code, seer_vec v, uint64_t *out_bi
 bool seer_vec_const_int(const seer_vec_code *code, seer_vec v, int64_t *out);
 bool seer_vec_const_real(const seer_vec_code *code, seer_vec v, double *out);
 
-// An operator of rule SAME or TRUTH with 1, 2 or 3 arguments; a constant where it is folded.
+// An operator of rule SAME or TRUTH, or DOT2, with 1, 2 or 3 arguments; a constant where it is
+// folded.
 seer_vec seer_vec1(seer_vec_builder *b, seer_vec_op op, seer_vec x);
 seer_vec seer_vec2(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec y);
 seer_vec seer_vec3(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec y, seer_vec z);

@@ -260,6 +260,15 @@ static seer_status check_conversion(const verifier *v, uint32_t id) {
       v, id, "does not make %s of %s", type_of(v, (seer_vec){id}), type_of(v, node->arg[0]));
 }
 
+static seer_status check_dot_of_halves(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id], *x = at(v, node->arg[0]);
+  if (x->elem != SEER_VEC_I32)
+    return FAULT(v, id, "is not defined on %s", type_of(v, node->arg[0]));
+  SEER_TRY(check_arg(v, id, 1, SEER_VEC_I32, x->lanes));
+  SEER_TRY(check_arg(v, id, 2, SEER_VEC_F32, x->lanes));
+  return check_value(v, id, SEER_VEC_F32, x->lanes);
+}
+
 static seer_status check_select(const verifier *v, uint32_t id) {
   const seer_vec_node *node = &v->code->node[id], *yes = at(v, node->arg[1]);
   SEER_TRY(check_arg(v, id, 2, yes->elem, yes->lanes));
@@ -503,6 +512,8 @@ static seer_status check_node(const verifier *v, uint32_t id) {
   if (arg_kinds[node->op] != OTHER) return check_operator(v, id, (arg_kind)arg_kinds[node->op]);
   if (node->op >= SEER_VEC_ZEXT && node->op <= SEER_VEC_BITCAST) return check_conversion(v, id);
   switch ((int)node->op) {
+    case SEER_VEC_DOT2:
+      return check_dot_of_halves(v, id);
     case SEER_VEC_SELECT:
       return check_select(v, id);
     case SEER_VEC_SPLAT:

@@ -135,7 +135,7 @@ static void put_label(seer_text *text, const seer_graph *graph, const seer_node 
 SEER_OP_ENTRY(conv, "Conv", 1, 2, 3, 1, SEER_FUSE_ANCHOR,
     "auto_pad dilations group kernel_shape pads strides", .rtol = 1e-4, .atol = 1e-5,
     .infer = infer_conv, .emit = emit_conv, .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true, .label = put_label,
+    .wants_channels_last = true, .multiplies = true, .label = put_label,
     .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings")
 
 SEER_OP_INNER(integer_conv, "IntegerConv", 2, 1, 1, SEER_FUSE_ANCHOR,

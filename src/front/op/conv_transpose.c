@@ -322,5 +322,5 @@ SEER_OP_ENTRY(conv_transpose, "ConvTranspose", 1, 2, 3, 1, SEER_FUSE_ANCHOR,
     "auto_pad dilations group kernel_shape output_padding output_shape pads strides", .rtol = 1e-4,
     .atol = 1e-5, .infer = infer_conv_transpose, .emit = emit_conv_transpose,
     .is_composite = has_phases, .expand = expand_phases, .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true, .label = put_label,
+    .wants_channels_last = true, .multiplies = true, .label = put_label,
     .doc = "1 to 3 spatial dimensions, groups, dilations, strides, all paddings, output_shape")

@@ -163,9 +163,9 @@ static void put_gemm(seer_text *text, const seer_graph *graph, const seer_node *
 
 SEER_OP_ENTRY(gemm, "Gemm", 1, 2, 3, 1, SEER_FUSE_ANCHOR, "alpha beta transA transB broadcast",
     .rtol = 1e-4, .atol = 1e-5, .infer = infer_gemm, .emit = emit_gemm, .carry_sizes = carry_gemm,
-    .is_dense_layer = is_dense_gemm, .label = put_gemm, .is_composite = is_gemm_of_sized,
-    .expand = expand_gemm, .expands_sized = true, .computes = true,
-    .doc = "transA, transB, alpha, beta, C broadcast or absent")
+    .is_dense_layer = is_dense_gemm, .multiplies = true, .label = put_gemm,
+    .is_composite = is_gemm_of_sized, .expand = expand_gemm, .expands_sized = true,
+    .computes = true, .doc = "transA, transB, alpha, beta, C broadcast or absent")
 
 // ---- MatMul: NumPy's, with batch broadcasting and vectors
 
@@ -316,7 +316,8 @@ static void put_matmul(seer_text *text, const seer_graph *graph, const seer_node
 
 SEER_OP_ENTRY(matmul, "MatMul", 1, 2, 2, 1, SEER_FUSE_ANCHOR, "", .rtol = 1e-4, .atol = 1e-5,
     .infer = infer_matmul, .emit = emit_matmul, .carry_sizes = carry_matmul,
-    .is_dense_layer = is_dense_matmul, .label = put_matmul, .doc = "batched, broadcasting, vectors")
+    .is_dense_layer = is_dense_matmul, .multiplies = true, .label = put_matmul,
+    .doc = "batched, broadcasting, vectors")
 
 SEER_OP_INNER(integer_matmul, "IntegerMatMul", 2, 1, 1, SEER_FUSE_ANCHOR, "", 0, 0,
     .infer = infer_matmul, .emit = emit_matmul, .is_dense_layer = is_dense_matmul,

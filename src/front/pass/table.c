@@ -17,6 +17,7 @@
   X(steps)     /* behind lookup, whose tables are of the operators as they are */                 \
   X(sink)      /* before simplify: what it leaves are pairs of transposes */                      \
   X(simplify)  /* weights are rescaled here, so before anything looks at them */                  \
+  X(precision) /* once weights are as they will be; before layout, as orders go through Casts */  \
   X(layout)    /* orders hold for the nodes that remain; the last that may change weights */      \
   X(part)      /* once orders are known, and what becomes a kernel */                             \
   X(narrow)    /* last: how constants are stored is no other pass's business */

@@ -11,6 +11,10 @@ static void count_op(op_count *ops, const seer_expr_node *node) {
       *(is_real ? &ops->add : &ops->integer) += 1;
       break;
     case SEER_COST_PRODUCT:
+      if (node->op == SEER_EXPR_DOT2) {
+        ops->halves += 1;
+        break;
+      }
       *(is_real ? &ops->mul : &ops->integer) += 1;
       if (!is_real) *(node->op == SEER_EXPR_DOT4 ? &ops->dot : &ops->product) += 1;
       break;
@@ -132,6 +136,8 @@ static void count_ops(
     ops->mul -= 1;  // which is counted where it is met
   } else if (!widens_load(pool, node)) {
     count_op(ops, node);
+  } else if (seer_dtype_is_float((seer_dtype)node->dtype)) {
+    ops->widened += 1;
   }
   for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
     count_ops(pool, node->arg[a], is_summed, ops, &leaves);
@@ -150,7 +156,7 @@ static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_a
   bool is_sum = stage->combiner == SEER_COMBINE_SUM;
   fact->is_real = seer_dtype_is_float((seer_dtype)top->dtype);
   fact->is_product_sum = is_sum && fact->is_real && top->op == SEER_EXPR_MUL;
-  fact->is_dot_sum = is_sum && top->op == SEER_EXPR_DOT4;
+  fact->is_dot_sum = is_sum && (top->op == SEER_EXPR_DOT4 || top->op == SEER_EXPR_DOT2);
 }
 
 seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena *arena) {

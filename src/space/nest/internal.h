@@ -20,16 +20,17 @@ typedef struct {
 } load_fact;
 
 // `integer`: all operators on integers, of which `product` and `dot` (dot4) have rates of their
-// own.
+// own; `halves`: dot2, which is counted as nothing else. `widened`: narrow floats where they are
+// loaded.
 typedef struct {
-  float fma, mul, add, div, cmp, special, integer, product, dot;
+  float fma, mul, add, div, cmp, special, integer, product, dot, halves, widened;
 } op_count;
 
 typedef struct {
   op_count ops;
   bool is_real;  // its values are floats
   bool is_product_sum;  // SUM over a product of floats: each term is one fused multiply-add
-  bool is_dot_sum;  // SUM over a dot4, which adds by the way
+  bool is_dot_sum;  // SUM over a dot4 or dot2, which adds by the way
   uint32_t n_load;
   load_fact load[MAX_FACT_LOADS];
   uint32_t n_left_out;  // loads beyond these
@@ -50,6 +51,8 @@ static inline void add_ops(op_count *to, const op_count *from, float weight) {
   to->integer += weight * from->integer;
   to->product += weight * from->product;
   to->dot += weight * from->dot;
+  to->halves += weight * from->halves;
+  to->widened += weight * from->widened;
 }
 
 #endif

@@ -459,6 +459,9 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const seer_
   st->n_int += fact->ops.integer;
   st->n_int_mul += fact->ops.product;
   st->n_dot += fact->ops.dot;
+  st->n_fma += fact->ops.halves;
+  st->n_halves += fact->ops.halves;
+  st->n_widened += fact->ops.widened;
   for (uint32_t k = 0; k < fact->n_load; k++) {
     const load_fact *load = &fact->load[k];
     seer_access_dim composed[SEER_MAX_RANK];

@@ -156,6 +156,10 @@ static seer_domain root(seer_domain a, bool *out_is_undefined) {
   return make(sqrt(fmax(0, a.low)), sqrt(fmax(0, a.high)));
 }
 
+static double (*rounding(seer_expr_op op))(double) {
+  return op == SEER_EXPR_FLOOR ? floor : op == SEER_EXPR_CEIL ? ceil : nearbyint;
+}
+
 static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
   seer_domain a = o->arg[0], b = o->arg[1];
   switch (o->op) {
@@ -182,11 +186,9 @@ static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
     case SEER_EXPR_SIGN:
       return monotone(a, sign);
     case SEER_EXPR_FLOOR:
-      return monotone(a, floor);
     case SEER_EXPR_CEIL:
-      return monotone(a, ceil);
     case SEER_EXPR_ROUND:
-      return monotone(a, nearbyint);
+      return monotone(a, rounding(o->op));
     case SEER_EXPR_SQRT:
       return root(a, out_is_undefined);
     case SEER_EXPR_EXP:
@@ -226,6 +228,8 @@ static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
       return convert(o);
     case SEER_EXPR_DOT4:
       return make(4 * 255 * -128.0, 4 * 255 * 127.0);
+    case SEER_EXPR_DOT2:  // of words, whose halves are not known apart
+    case SEER_EXPR_BITS:
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
     case SEER_EXPR_CONST_I:

@@ -148,7 +148,7 @@ static seer_status time_items(collector *c, collected_task *task, const item *it
 
 // ---- visits
 static bool is_precise(const collector *c, const seer_time *time) {
-  return time->n_visits >= SEER_COLLECT_MIN_VISITS && time->half_width <= c->options->precision;
+  return time->n_visits >= SEER_COLLECT_MIN_VISITS && time->half_width <= c->options->half_interval;
 }
 
 static bool is_open(const collector *c, const seer_time *time) {
@@ -267,7 +267,7 @@ static void tell(const collector *c, const collected_task *task, uint32_t n) {
           "%.0f s: %s: visit %u of %u schedules; %u in all, %u within %.2g %%, %u failed, best "
           "%.2f us",
           elapsed_s(c), own->name, task->n_visit, n, own->n_time, n_precise,
-          100 * c->options->precision, n_failed, isfinite(best) ? best * 1e6 : 0));
+          100 * c->options->half_interval, n_failed, isfinite(best) ? best * 1e6 : 0));
   seer_arena_destroy(scratch);
 }
 

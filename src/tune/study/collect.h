@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   uint32_t n_schedules;  // of a task
   uint32_t n_heaviest;  // tasks of each network, by estimate and count; 0: all
-  double precision;  // relative half width of the median's 95 % interval
+  double half_interval;  // relative half width of the median's 95 % interval
   double time_s;  // for all of it; 0: no limit
   const char *path;
   const volatile sig_atomic_t *is_stopped;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "front/op.h"
+
 // Of f32 and wider: what networks of fifty layers differ by is 1e-5 to 1e-4.
 #define WIDE 1e-3
 // Roundings of the narrowest type, half a step each, that may add up in an output. Seen: 3 in f16
@@ -19,8 +21,13 @@ static bool is_narrow_int(const seer_value *value) {
       !seer_dtype_is_float(value->dtype) && seer_dtype_bits(value->dtype) <= 16;
 }
 
-// Of a value that `node` makes: half a step of its type, relative to the largest that it holds.
-static double rounding(const seer_graph *graph, const seer_node *node, const seer_value *value) {
+// Of a value that `node` makes: half a step of its type, relative to the largest that it holds; of
+// a product half a step of what its operands were rounded to.
+static double rounding(
+    const seer_graph *graph, const seer_node *node, const seer_value *value, seer_dtype products) {
+  const seer_float_format *narrow = seer_dtype_format(products);
+  if (narrow && node->op && node->op->multiplies && value->dtype == SEER_DTYPE_F32)
+    return ldexp(1, -narrow->mantissa_bits - 1);
   const seer_float_format *format = seer_dtype_format(value->dtype);
   if (format) return ldexp(1, -format->mantissa_bits - 1);
   bool is_cut = false;
@@ -29,7 +36,7 @@ static double rounding(const seer_graph *graph, const seer_node *node, const see
   return is_cut && is_narrow_int(value) ? ldexp(1, -(int)seer_dtype_bits(value->dtype)) : 0;
 }
 
-double *seer_verify_tolerances(const seer_graph *graph, seer_arena *arena) {
+double *seer_verify_tolerances(const seer_graph *graph, seer_dtype products, seer_arena *arena) {
   double *most = SEER_NEW_ARRAY(arena, double, graph->n_value);
   uint32_t *n_cut = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value);  // to integers, on the way
   for (size_t k = 1; k < graph->n_node; k++) {
@@ -43,7 +50,7 @@ double *seer_verify_tolerances(const seer_graph *graph, seer_arena *arena) {
     for (uint32_t i = 0; i < node->n_out && !node->is_dead; i++) {
       uint32_t v = node->out[i].i;
       if (v == 0) continue;
-      double own = rounding(graph, node, &graph->value[v]);
+      double own = rounding(graph, node, &graph->value[v], products);
       most[v] = fmax(before, own);
       n_cut[v] = n + (own > 0 && is_narrow_int(&graph->value[v]));
     }
@@ -68,7 +75,7 @@ bool *seer_verify_decided(const seer_graph *graph, seer_arena *arena) {
     for (uint32_t i = 0; i < node->n_out && is_cut; i++) {
       const seer_value *out = &graph->value[node->out[i].i];
       // Steps of narrow integers have a tolerance.
-      bool is_step = rounding(graph, node, out) > 0;
+      bool is_step = rounding(graph, node, out, SEER_DTYPE_F32) > 0;
       is_decided[node->out[i].i] = node->out[i].i && !seer_dtype_is_float(out->dtype) && !is_step;
     }
   }

@@ -7,8 +7,9 @@
 
 #include "front/graph.h"
 
-// Relative to the value's largest element.
-double *seer_verify_tolerances(const seer_graph *graph, seer_arena *arena);
+// Relative to the value's largest element. products: what operands of products are rounded to
+// (--precision).
+double *seer_verify_tolerances(const seer_graph *graph, seer_dtype products, seer_arena *arena);
 // Values that a rounding decides and no tolerance covers: what is true, or at which place, is one
 // or the other (comparisons and ArgMax of floats, whole numbers cut from floats, and what is made
 // of these alone).

@@ -208,7 +208,7 @@ static void operators_are_plain_c(void **state) {
   seer_rng rng;
   seer_rng_init(&rng, 1);
   for (seer_vec_op op = SEER_VEC_ADD; op <= SEER_VEC_UGE; op++) {
-    if (op == SEER_VEC_DOT4) continue;  // of words only: below
+    if (op == SEER_VEC_DOT4 || op == SEER_VEC_DOT2) continue;  // of words only: below
     for (seer_vec_elem e = is_index(op) ? SEER_VEC_I64 : SEER_VEC_I8; e <= SEER_VEC_I64; e++)
       check_operator(op, e, &rng);
   }
@@ -257,6 +257,37 @@ static void dot4_is_plain_c(void **state) {
   }
   uint64_t unused;
   assert_false(seer_vec_apply(SEER_VEC_DOT4, SEER_VEC_I64, SEER_VEC_I64, 1, 1, 1, &unused));
+}
+
+// The upper half of an f32 is a bf16: with what is random, NaN, infinities and limits.
+static void dot2_is_plain_c(void **state) {
+  (void)state;
+  static const uint16_t edge[] = {
+      0, 0x8000, 1, 0x007F, 0x0080, 0x3F80, 0xBF80, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC0};
+  seer_rng rng;
+  seer_rng_init(&rng, 6);
+  uint64_t got;
+  for (uint32_t k = 0; k < 20000; k++) {
+    uint64_t x = 0, y = 0, c = any_bits(SEER_VEC_F32, &rng);
+    double sum = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+      bool is_edge = seer_rng_chance(&rng, 0.4);
+      uint16_t a =
+          is_edge ? edge[seer_rng_below(&rng, SEER_COUNT_OF(edge))] : (uint16_t)seer_rng_u64(&rng);
+      uint16_t b =
+          is_edge ? edge[seer_rng_below(&rng, SEER_COUNT_OF(edge))] : (uint16_t)seer_rng_u64(&rng);
+      sum += real_of(SEER_VEC_F32, (uint64_t)a << 16) * real_of(SEER_VEC_F32, (uint64_t)b << 16);
+      x |= (uint64_t)a << 16 * i;
+      y |= (uint64_t)b << 16 * i;
+    }
+    assert_true(seer_vec_apply(SEER_VEC_DOT2, SEER_VEC_I32, SEER_VEC_F32, x, y, c, &got));
+    uint64_t want = bits_of(SEER_VEC_F32, sum + real_of(SEER_VEC_F32, c));
+    if (!is_same(SEER_VEC_F32, got, want))
+      fail_msg("%" PRIx64 " %" PRIx64 " %" PRIx64 ": %" PRIx64 ", expected %" PRIx64, x, y, c, got,
+          want);
+  }
+  assert_false(seer_vec_apply(SEER_VEC_DOT2, SEER_VEC_I32, SEER_VEC_I32, 1, 1, 1, &got));
+  assert_false(seer_vec_apply(SEER_VEC_DOT2, SEER_VEC_I64, SEER_VEC_F32, 1, 1, 1, &got));
 }
 
 static uint64_t plain_convert(seer_vec_op op, seer_vec_elem from, seer_vec_elem to, uint64_t a) {
@@ -599,6 +630,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operators_are_plain_c),
       cmocka_unit_test(dot4_is_plain_c),
+      cmocka_unit_test(dot2_is_plain_c),
       cmocka_unit_test(conversions_are_plain_c),
       cmocka_unit_test(halves_are_ieee),
       cmocka_unit_test(folding_is_interpreting),

@@ -131,7 +131,8 @@ static const char every_body[] =
     "    %97 f32x4 = shuffle %82, %83 lanes 0 2 4 6\n"
     "    %98 i1x8 = shuffle %57, i1x8 0 lanes 7 8 6 8 5 8 4 15\n"
     "    %99 ptr = buffer $bytes\n"
-    "    %100 i8x4 = lookup %99, i8x4 -1 align 1 $bytes invariant\n";
+    "    %100 i8x4 = lookup %99, i8x4 -1 align 1 $bytes invariant\n"
+    "    %101 f32x4 = dot2 %86, i32x4 -1, f32x4 0.5\n";
 
 typedef struct {
   seer_arena *arena;
@@ -290,6 +291,10 @@ static const struct {
     {"%4 i8x4 = lookup %0, i16x4 0 $in\n", "argument 2 is i16x4, must be i8x4"},
     {"%4 i8x4 = lookup %0, i8x2 0 $in\n", "argument 2 is i8x2, must be i8x4"},
     {"%4 i16 = lookup %0, i16 0 $in\n", "argument 2 is i16, must be i8x1"},
+    {"%4 f32 = dot2 i64 1, i64 2, f32 3\n", "is not defined on i64"},
+    {"%4 f32 = dot2 i32 1, i32x2 2, f32 3\n", "argument 2 is i32x2, must be i32x1"},
+    {"%4 i32 = dot2 i32 1, i32 2, i32 3\n", "argument 3 is i32, must be f32x1"},
+    {"%4 i32 = dot2 i32 1, i32 2, f32 3\n", "the value is i32, must be f32x1"},
     {"%4 i64 = add i32 1, i32 2\n", "the value is i64, must be i32x1"},
     {"%4 i32x2 = add i32 1, i32 2\n", "the value is i32x2, must be i32x1"},
     {"%4 i32 = slt i32 1, i32 2\n", "the value is i32, must be i1x1"},

@@ -131,6 +131,31 @@ static void integers_by_processor(void **state) {
   }
 }
 
+// A dot2 is an FMA where its instruction is as fast, and an FMA for each product and what takes the
+// halves apart elsewhere: without it, and with the slow one of processors that have AMX.
+static void halves_by_processor(void **state) {
+  (void)state;
+  static const struct {
+    const char *triple, *features;
+    double dot;  // FMAs
+  } cases[] = {{"x86_64-linux-gnu", "+avx512bf16,+avx512f", 1},
+      {"x86_64-linux-gnu", "+amx-bf16,+amx-tile,+avx512bf16,+avx512f", 3},
+      {"x86_64-linux-gnu", "+avx512f", 3}, {"x86_64-linux-gnu", "", 3},
+      {"aarch64-linux-gnu", "+bf16", 1}, {"aarch64-linux-gnu", "+dotprod", 3}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    seer_target t = test_target_wide;
+    t.triple = cases[i].triple;
+    t.features = cases[i].features;
+    learn_map(&nest);
+    seer_nest_statement *st = &nest.statement[0];
+    st->n_add = 0;
+    st->n_fma = st->n_halves = 1;
+    learn_near(profile(&t).issue_cycles, cases[i].dot / 2, cases[i].features);
+    st->n_widened = 2;  // one for each FMA that the dot2 stands for
+    learn_near(profile(&t).issue_cycles, (cases[i].dot + 1) / 2, cases[i].features);
+  }
+}
+
 // A sum of products of floats is FMAs; one of integers is a product and a sum, whose accumulator is
 // there a cycle later; dot4 has its sum with it, and is waited for as an FMA is.
 static void sums_of_products_by_type(void **state) {
@@ -143,7 +168,8 @@ static void sums_of_products_by_type(void **state) {
       {"cast.i32($b[i, k]) * cast.i32($b[i, k])", 0, 0, 2, 1, 0, true},
       {"$w[i, k] * $w[i, k]", 0, 0, 2, 1, 0, true},
       {"(cast.i32($b[i, k]) + 3:i32) * $w[i, k]", 0, 0, 3, 1, 0, true},
-      {"dot4($w[i, k], $w[i, k])", 0, 0, 1, 0, 1, false}, {"$w[i, k]", 0, 0, 1, 0, 0, true}};
+      {"dot4($w[i, k], $w[i, k])", 0, 0, 1, 0, 1, false},
+      {"dot2($w[i, k], $w[i, k])", 1, 0, 0, 0, 0, false}, {"$w[i, k]", 0, 0, 1, 0, 0, true}};
   seer_arena *arena = seer_arena_create("test");
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     const char *text = seer_arena_printf(arena,
@@ -418,11 +444,11 @@ static void lines_that_cross_between_phases(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_tile_of_a_product),
       cmocka_unit_test(tiles_that_do_not_fit_the_machine), cmocka_unit_test(operations_by_kind),
-      cmocka_unit_test(integers_by_processor), cmocka_unit_test(sums_of_products_by_type),
-      cmocka_unit_test(windows_share_loads), cmocka_unit_test(loads_by_storage),
-      cmocka_unit_test(guards_cost_at_the_border_only), cmocka_unit_test(bytes_by_level_of_cache),
-      cmocka_unit_test(small_operands_stay), cmocka_unit_test(bytes_of_whole_lines),
-      cmocka_unit_test(lines_that_cross_threads), cmocka_unit_test(lines_that_cross_between_phases),
-      cmocka_unit_test(accesses_of_a_product)};
+      cmocka_unit_test(integers_by_processor), cmocka_unit_test(halves_by_processor),
+      cmocka_unit_test(sums_of_products_by_type), cmocka_unit_test(windows_share_loads),
+      cmocka_unit_test(loads_by_storage), cmocka_unit_test(guards_cost_at_the_border_only),
+      cmocka_unit_test(bytes_by_level_of_cache), cmocka_unit_test(small_operands_stay),
+      cmocka_unit_test(bytes_of_whole_lines), cmocka_unit_test(lines_that_cross_threads),
+      cmocka_unit_test(lines_that_cross_between_phases), cmocka_unit_test(accesses_of_a_product)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

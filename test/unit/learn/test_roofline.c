@@ -119,12 +119,16 @@ static void only_what_all_points_need_is_counted(void **state) {
       // four bytes a lane, product and sum; i32 in lanes of its own; a dot4 is one of each
       {"[i<1] sum[k<1000] = cast.i32($b[k]) * cast.i32($b[k])", 0.25},
       {"[i<1] sum[k<1000] = cast.i32($x[k]) * cast.i32($x[k])", 1},
-      {"[i<1] sum[k<1000] = dot4(cast.i32($x[k]), cast.i32($x[k]))", 1}};
+      {"[i<1] sum[k<1000] = dot4(cast.i32($x[k]), cast.i32($x[k]))", 1},
+      // two halves a lane; a dot2 is one of two
+      {"[i<1] sum[k<1000] = cast.f32($h[k]) * cast.f32($h[k])", 0.5},
+      {"[i<1] sum[k<1000] = dot2(cast.i32($x[k]), cast.i32($x[k]))", 1}};
   seer_arena *arena = seer_arena_create("test");
   seer_target t = machine();
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     const char *text = seer_arena_printf(arena,
-        "dag one {\n  input $x f32[1000]\n  input $b i8[1000]\n  stage y role anchor %s\n"
+        "dag one {\n  input $x f32[1000]\n  input $b i8[1000]\n  input $h bf16[1000]\n  stage y "
+        "role anchor %s\n"
         "  output $y\n}\n",
         cases[i].stage);
     seer_roofline r = seer_roofline_build(learn_parse(arena, text), &t, 0);

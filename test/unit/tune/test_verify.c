@@ -134,11 +134,30 @@ static void test_unseen(void **state) {
   assert_int_equal(verdict.n_judged, 0);
 }
 
-static double tolerance_of(const char *graph_text) {
+static double tolerance_with(const char *graph_text, seer_dtype products) {
   seer_graph *graph;
   must(seer_graph_parse("test", graph_text, strlen(graph_text), arena, &graph));
   must(seer_front_resolve(graph, "", NULL));
-  return seer_verify_tolerances(graph, arena)[graph->output[0].i];
+  return seer_verify_tolerances(graph, products, arena)[graph->output[0].i];
+}
+
+static double tolerance_of(const char *graph_text) {
+  return tolerance_with(graph_text, SEER_DTYPE_F32);
+}
+
+// What is made of a product whose operands were rounded; of nothing else.
+static void test_tolerance_follows_products(void **state) {
+  (void)state;
+  const char *product =
+      "graph \"g\" {\n  input %x f32[4,4]\n  %y f32 = MatMul \"t\" v13 (%x, %x)\n"
+      "  %z f32 = Relu \"u\" v13 (%y)\n  output %z\n}\n";
+  const char *other =
+      "graph \"g\" {\n  input %x f32[4]\n  %y f32 = Tanh \"t\" v13 (%x)\n  output %y\n}\n";
+  double wide = tolerance_of(product);
+  assert_true(wide == tolerance_of(other));
+  assert_true(wide == tolerance_with(other, SEER_DTYPE_BF16));
+  assert_true(tolerance_with(product, SEER_DTYPE_BF16) == 16.0 / 512);
+  assert_true(tolerance_with(product, SEER_DTYPE_F16) == 16.0 / 2048);
 }
 
 static void test_tolerance_follows_types(void **state) {
@@ -185,6 +204,7 @@ int main(void) {
       cmocka_unit_test(test_unseen),
       cmocka_unit_test(test_tolerance_follows_types),
       cmocka_unit_test(test_tolerance_follows_depth),
+      cmocka_unit_test(test_tolerance_follows_products),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
