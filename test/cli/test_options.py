@@ -132,7 +132,7 @@ def runs(folder):
     yield "models", []
     yield "models", ["--export", "mlp", "-o", folder]
     yield "list", ["options"]
-    yield "opt", ["--pass=resolve,fold,task", f("mlp.onnx")]
+    yield "opt", ["--pass=resolve,fold,precision,task", f("mlp.onnx")]
     yield "opt", ["--pass=resolve,task", f("net.graph"), "--dump", "task", "--dump-dir", f("dump")]
     target = ["--target", open(os.path.join(SOURCE, "test", "targets", "zen4-avx2.target")).read().strip()]
     yield "study", ["collect", f("mlp.onnx"), "-o", f("times.gz"), "--schedules", 20, "--heaviest", 1, "--measure", "fake", *target]

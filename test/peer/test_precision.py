@@ -1,6 +1,6 @@
 """--precision bf16 and f16 against ONNX Runtime in f32: by how much answers may differ is computed beside them, rounding by
 rounding, from what the option promises (operands of products are rounded, half a step each; sums and all else are f32). Less
-than a thousandth of that would be no rounding at all. Without the option, and with f32, libraries are the same to the byte.
+than a five-thousandth of that would be no rounding at all. Without the option, and with f32, libraries are the same to the byte.
 SEER_TEST: timeout=600"""
 import os
 import tempfile
@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from peer import FULL, answerer, familyseer, run_ours, run_tests
 
-UNIT = {"bf16": 2.0**-9, "f16": 2.0**-11}  # half a step of numbers from 1 to 2
+UNIT = {"bf16": 2.0**-8, "f16": 2.0**-11}  # half a step of numbers from 1 to 2
 TINY = {"bf16": 2.0**-134, "f16": 2.0**-25}  # of the smallest
 F32 = 2.0**-22  # a sum of f32, relative to the terms' magnitudes
 LEVELS = ["-O0", "-O1"] + [f"--random-schedules={seed}" for seed in range(1, 6 if FULL else 3)]
@@ -153,7 +153,7 @@ def check(build, kind):
                 share = (off / error[name]).max()
                 assert share <= 1, f"{build.__name__} {kind} {level}: {name} differs by {share:.2f} of what roundings may make"
                 most = max(most, share)
-            assert most >= 0.001, f"{build.__name__} {kind} {level}: nothing is rounded, {most:.1e} of what it may be"
+            assert most >= 0.0002, f"{build.__name__} {kind} {level}: nothing is rounded, {most:.1e} of what it may be"
             familyseer("verify", at, path, "--precision", kind)
             print(f"{build.__name__} {kind} {level}: {most:.3f} of the bound", flush=True)
 

@@ -156,7 +156,7 @@ static void test_tolerance_follows_products(void **state) {
   double wide = tolerance_of(product);
   assert_true(wide == tolerance_of(other));
   assert_true(wide == tolerance_with(other, SEER_DTYPE_BF16));
-  assert_true(tolerance_with(product, SEER_DTYPE_BF16) == 16.0 / 512);
+  assert_true(tolerance_with(product, SEER_DTYPE_BF16) == 16.0 / 256);
   assert_true(tolerance_with(product, SEER_DTYPE_F16) == 16.0 / 2048);
 }
 
