@@ -135,8 +135,9 @@ typedef struct {
   const seer_io_info *(*input)(const seer_model *model, int32_t index);
   const seer_io_info *(*output)(const seer_model *model, int32_t index);
   const char *(*info_json)(const seer_model *model);
-  // 0 threads: what the machine allows; NULL when out of memory. `pin`: each thread keeps to one
-  // processor, the calling thread too, until the pool is destroyed: make one pool for all models.
+  // 0 threads: one for each core that may be used; NULL when out of memory. `pin`: each thread
+  // keeps to one processor, the calling thread too, until the pool is destroyed: make one pool for
+  // all models.
   seer_pool *(*pool_create)(uint32_t n_threads, int pin);
   seer_pool *(*pool_wrap)(seer_parallel_for parallel_for, void *user, uint32_t n_threads);
   void (*pool_destroy)(seer_pool *pool);

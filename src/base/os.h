@@ -147,9 +147,10 @@ typedef struct seer_os_thread seer_os_thread;
 SEER_MUST_USE seer_status seer_os_thread_create(
     void (*run)(void *), void *arg, seer_os_thread **out_thread);
 void seer_os_thread_join(seer_os_thread *thread);
-// Threads that this process may use: affinity mask, cut by the cgroup quota rounded down, at least
-// 1.
+// Threads that this process may use: affinity mask, cut by the tightest cgroup quota rounded down,
+// at least 1; and cores, of which each may be several processors.
 uint32_t seer_os_n_threads(void);
+uint32_t seer_os_n_cores(void);
 // Memory that was freed and that malloc keeps goes back to the system, where libc can do that.
 void seer_os_return_memory(void);
 

@@ -22,6 +22,7 @@
 
 #include "base/os.h"
 #include "base/os_fault.h"
+#include "base/processors.h"
 
 // ---- processes
 
@@ -221,60 +222,16 @@ static void read_first_mask(void) {
   }
 }
 
-// CPUs that a cgroup file grants, or +inf. v2: "max 100000" or "150000 100000" in one file.
-static double read_quota(const char *folder) {
-  char path[4300], text[128];
-  snprintf(path, sizeof path, "%s/cpu.max", folder);
-  FILE *file = fopen(path, "re");
-  if (!file) return 1e9;
-  double quota = 1e9, period;
-  if (fgets(text, sizeof text, file) && sscanf(text, "%lf %lf", &quota, &period) == 2 &&
-      period > 0) {
-    quota /= period;
-  } else {
-    quota = 1e9;
-  }
-  fclose(file);
-  return quota;
-}
-
-// The tightest quota of this process's cgroup and those above it.
-static double cgroup_cpus(void) {
-  double cpus = 1e9;
-  FILE *file = fopen("/proc/self/cgroup", "re");
-  char line[4096];
-  while (file && fgets(line, sizeof line, file)) {
-    line[strcspn(line, "\n")] = '\0';
-    if (strncmp(line, "0::", 3) != 0) continue;
-    char folder[4200];
-    snprintf(folder, sizeof folder, "/sys/fs/cgroup%s", line + 3);
-    for (;;) {
-      double quota = read_quota(folder);
-      if (quota < cpus) cpus = quota;
-      char *slash = strrchr(folder, '/');
-      if (!slash || (size_t)(slash - folder) < strlen("/sys/fs/cgroup")) break;
-      *slash = '\0';
-    }
-  }
-  if (file) fclose(file);
-  // v1: two files, as seen from inside a container.
-  FILE *quota_file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re");
-  FILE *period_file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re");
-  double quota = -1, period = 0;
-  if (quota_file && period_file && fscanf(quota_file, "%lf", &quota) == 1 &&
-      fscanf(period_file, "%lf", &period) == 1 && quota > 0 && period > 0 && quota / period < cpus)
-    cpus = quota / period;
-  if (quota_file) fclose(quota_file);
-  if (period_file) fclose(period_file);
-  return cpus;
-}
-
 uint32_t seer_os_n_threads(void) {
   pthread_once(&first_mask_once, read_first_mask);
-  uint32_t n = (uint32_t)CPU_COUNT(&first_mask);
-  double cpus = cgroup_cpus();
-  if (cpus < n) n = cpus < 1 ? 1 : (uint32_t)cpus;
-  return n;
+  return seer_processors_cut((uint32_t)CPU_COUNT(&first_mask), seer_processors_quota(""));
+}
+
+uint32_t seer_os_n_cores(void) {
+  pthread_once(&first_mask_once, read_first_mask);
+  seer_processors processors;
+  seer_processors_by_core("", &first_mask, &processors);
+  return seer_processors_cut(processors.n_cores, seer_processors_quota(""));
 }
 
 void seer_os_return_memory(void) {

@@ -3,60 +3,19 @@
 // alone.
 #include "runtime/cpu.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/processors.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #else
 #include <sys/auxv.h>
 #endif
-
-static bool read_small(const char *path, char *out, size_t n_out) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  ssize_t n = read(fd, out, n_out - 1);
-  close(fd);
-  if (n <= 0) return false;
-  out[n] = 0;
-  return true;
-}
-
-// The number that *at begins with, after blanks; 0 when there is none ("max", "-1"). Not strtoll:
-// the headers of glibc 2.38 rename that to a symbol that no older glibc has.
-static uint64_t number(const char **at) {
-  uint64_t n = 0;
-  while (**at == ' ') ++*at;
-  for (; **at >= '0' && **at <= '9' && n < UINT64_MAX / 16; ++*at)
-    n = n * 10 + (uint64_t)(**at - '0');
-  return n;
-}
-
-static uint32_t whole_processors(uint64_t limit, uint64_t period) {
-  if (limit == 0 || period == 0) return 0;
-  uint64_t n = limit / period;
-  return n == 0 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
-}
-
-// Whole processors of a CPU bandwidth quota, 0 when there is none.
-static uint32_t quota(void) {
-  char limit[128], period[128];
-  const char *at = limit, *of = period;
-  // version 2: "<quota>|max <period>"
-  if (read_small("/sys/fs/cgroup/cpu.max", limit, sizeof limit)) {
-    uint64_t n = number(&at);
-    return whole_processors(n, number(&at));
-  }
-  if (read_small("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", limit, sizeof limit) &&
-      read_small("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period, sizeof period))
-    return whole_processors(number(&at), number(&of));
-  return 0;
-}
 
 uint32_t seer_cpu_allowed(uint32_t n_affine) {
   cpu_set_t set;
@@ -67,9 +26,7 @@ uint32_t seer_cpu_allowed(uint32_t n_affine) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);  // more than CPU_SETSIZE processors
     n = online > 0 ? (uint32_t)online : 1;
   }
-  uint32_t limit = quota();
-  if (limit > 0 && limit < n) n = limit;
-  return n > 0 ? n : 1;
+  return seer_processors_cut(n, seer_processors_quota(""));
 }
 
 // ---- instruction sets

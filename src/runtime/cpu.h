@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 // Processors that may be used: those of an affinity mask of n_affine (0: this thread's mask), cut
-// by the cgroup quota rounded down, at least 1.
+// by the tightest cgroup quota rounded down, at least 1.
 uint32_t seer_cpu_allowed(uint32_t n_affine);
 
 // What a processor and its system say of themselves, in the words that cpu_features.inc names.

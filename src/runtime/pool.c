@@ -29,6 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/base.h"
+#include "base/processors.h"
 #include "runtime/cpu.h"
 #include "runtime/exec.h"
 #include "runtime/fork.h"
@@ -182,18 +184,13 @@ static void call_workers(seer_pool *pool) {
   if (atomic_load(&pool->n_asleep) > 0) futex_wake(&pool->wake, INT32_MAX);
 }
 
-static void pin_to(pthread_t thread, const cpu_set_t *allowed, uint32_t nth) {
-  uint32_t n = (uint32_t)CPU_COUNT(allowed);
-  if (n == 0) return;
-  nth %= n;
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (!CPU_ISSET(cpu, allowed) || nth-- != 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    pthread_setaffinity_np(thread, sizeof one, &one);  // a refusal costs speed only
-    return;
-  }
+// One thread a core, as long as there are cores.
+static void pin_to(pthread_t thread, const seer_processors *allowed, uint32_t nth) {
+  if (allowed->n == 0) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(allowed->order[nth % allowed->n], &one);
+  pthread_setaffinity_np(thread, sizeof one, &one);  // a refusal costs speed only
 }
 
 // A worker that wakes up may be put behind the caller on the caller's own processor, though another
@@ -242,9 +239,12 @@ static void start_workers(seer_pool *pool) {
   for (uint32_t i = 0; i < pool->n_threads - 1 && pool->n_workers == i; i++) start_worker(pool, i);
 }
 
-static void pin_workers(const seer_pool *pool) {
-  for (uint32_t i = 0; pool->is_pinned && i < pool->n_workers; i++)
-    pin_to(pool->workers[i].thread, &pool->creator_set, i + 1);
+static void pin_threads(const seer_pool *pool, bool and_creator) {
+  if (!pool->is_pinned) return;
+  seer_processors allowed;
+  seer_processors_by_core("", &pool->creator_set, &allowed);
+  for (uint32_t i = 0; i < pool->n_workers; i++) pin_to(pool->workers[i].thread, &allowed, i + 1);
+  if (and_creator) pin_to(pool->creator, &allowed, 0);
 }
 
 // The first thread of a child that comes here makes the pool as it was when new; others wait for
@@ -264,7 +264,7 @@ static void move_in(seer_pool *pool) {
     atomic_store(&pool->is_running, false);
     atomic_store(&pool->caller_waits, false);
     start_workers(pool);
-    pin_workers(pool);
+    pin_threads(pool, false);
     atomic_store(pool->home, home);
     return;
   }
@@ -387,10 +387,17 @@ static seer_pool *pool_alloc(uint32_t n_threads) {
   return pool;
 }
 
+static uint32_t cores_of(const cpu_set_t *set) {
+  seer_processors processors;
+  seer_processors_by_core("", set, &processors);
+  return seer_processors_cut(processors.n_cores, 0);
+}
+
 seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
   cpu_set_t set;
-  uint32_t allowed = seer_cpu_allowed(processors(&set, false) ? (uint32_t)CPU_COUNT(&set) : 0);
-  if (n_threads == 0) n_threads = allowed;
+  bool is_known = processors(&set, false);
+  uint32_t allowed = seer_cpu_allowed(is_known ? (uint32_t)CPU_COUNT(&set) : 0);
+  if (n_threads == 0) n_threads = is_known ? seer_processors_cut(cores_of(&set), allowed) : allowed;
   if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
   seer_pool *pool = pool_alloc(n_threads);
   if (!pool) return NULL;
@@ -421,8 +428,7 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
   if (pin && processors(&pool->creator_set, true)) {
     pool->is_pinned = true;
     pool->creator = pthread_self();
-    pin_workers(pool);
-    pin_to(pool->creator, &pool->creator_set, 0);
+    pin_threads(pool, true);
   }
   return pool;
 }

@@ -217,7 +217,7 @@ seer_status seer_target_detect(seer_arena *arena, seer_target *out_target) {
   target.vector_bytes = cpu->vector_bytes;
   target.n_fma_ports = cpu->n_fma_ports;
   target.fma_latency_cycles = cpu->fma_latency_cycles;
-  target.threads = seer_os_n_threads();
+  target.threads = seer_os_n_cores();
   caches_from_sysfs(&target);
 #if defined(__x86_64__)
   if (!target.l1_bytes || !target.l2_bytes) caches_from_cpuid(&target, vendor);
