@@ -297,6 +297,7 @@ FORMULA = {
     "Softplus": _softplus,
     "Mish": lambda x: x * np.tanh(_softplus(x)),
     "HardSwish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "Erf": lambda x: erf(x),  # ONNX Runtime has it in f32 only, and so has onnx.reference: its result is rounded to f32
     "Gelu": _gelu,
     "Sigmoid": _sigmoid,
     "ReduceMax": _reduction(np.max),  # NaN, where there is one
