@@ -6,7 +6,7 @@ OP, PASS, EXPAND = "src/front/op/", "src/front/pass/", "src/front/expand/"
 FRONT = [
     # ---- the language of computation
     F("weights of products stay f32", "precision", "src/front/width/precision.c",
-      "if (n->is_product[k]) round_weights(n, k);", "", "golden_front_precision|peer_precision"),
+      "    if (!tensor) continue;\n    seer_val narrow = round_constant(n, node->in[i]);", "    if (!tensor || i == 1) continue;\n    seer_val narrow = round_constant(n, node->in[i]);", "golden_front_precision|peer_precision"),
     F("what a pool reads is rounded", "precision", "src/front/width/precision.c",
       "return n->is_product[k] || op->fuse == SEER_FUSE_ELEMENTWISE;", "return true;", "golden_front_precision"),
     F("one part is rounded, the other is not", "precision", "src/front/width/precision.c",
