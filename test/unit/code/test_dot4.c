@@ -4,15 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/rng.h"
-#include "support/jit_check.h"
 #include "support/test.h"
+#include "support/ways.h"
 
 enum { ROWS = 3, DEPTH = 5, MAX_COLUMNS = 80 };
 
-static const struct {
-  const char *target, *instruction, *never;  // of wide rows; "": any
-} ways[] = {
+static const processor_way processors[] = {
     {"x86_64-linux-gnu", "pmaddwd", "pmulld"},
     {"x86_64-linux-gnu -cpu=x86-64-v2", "pmaddwd", "pmulld"},
     {"x86_64-linux-gnu -cpu=x86-64-v3", "vpmaddwd", "vpmulld"},
@@ -76,61 +73,29 @@ static uint32_t plain(const uint8_t *a, const uint8_t *b, const uint8_t *c, uint
   return sum;
 }
 
-static void check(size_t way, jit_runner *runner, bool is_run, uint32_t columns, seer_rng *rng) {
-  seer_arena *arena = seer_arena_create("test");
-  const char *text = text_of(columns, arena), *wrong;
-  seer_loop *loop;
-  must(seer_loop_parse("test", text, strlen(text), arena, &loop));
-  must(seer_loop_verify(loop));
-  if (columns == MAX_COLUMNS) {
-    const char *code = seer_codegen_print(jit_runner_codegen(runner), loop, true, arena);
-    if (!strstr(code, ways[way].instruction))
-      fail_msg("%s has no %s:\n%s", ways[way].target, ways[way].instruction, code);
-    if (*ways[way].never && strstr(code, ways[way].never))
-      fail_msg("%s has %s:\n%s", ways[way].target, ways[way].never, code);
-  }
-  if (!is_run) {
-    wrong = jit_compile(runner, loop, arena);
-    if (wrong) fail_msg("%s, %u columns: %s", ways[way].target, columns, wrong);
-    seer_arena_destroy(arena);
-    return;
-  }
+static void run(const processor_way *way, jit_runner *runner, seer_loop *loop, uint32_t columns,
+    seer_rng *rng, seer_arena *arena) {
   static uint8_t a[ROWS * DEPTH * 4], b[DEPTH * MAX_COLUMNS * 4], c[ROWS * MAX_COLUMNS * 4];
   static uint32_t z[ROWS * MAX_COLUMNS];
   void *const data[] = {a, b, c, z};
   for (uint64_t seed = 0; seed < 4; seed++) {
     fill(a, sizeof a, rng), fill(b, sizeof b, rng), fill(c, sizeof c, rng);
-    wrong = jit_run(runner, loop, data, seed, arena);
-    if (wrong) fail_msg("%s, %u columns: %s", ways[way].target, columns, wrong);
+    const char *wrong = jit_run(runner, loop, data, seed, arena);
+    if (wrong) fail_msg("%s, %u columns: %s", way->target, columns, wrong);
     for (uint32_t k = 0; k < ROWS * columns; k++) {
       uint32_t want = plain(a, b, c, columns, k / columns, k % columns);
       if (z[k] != want)
-        fail_msg("%s, %u columns: element %u is %" PRId32 ", expected %" PRId32, ways[way].target,
+        fail_msg("%s, %u columns: element %u is %" PRId32 ", expected %" PRId32, way->target,
             columns, k, (int32_t)z[k], (int32_t)want);
     }
   }
-  seer_arena_destroy(arena);
 }
 
 static void each_processor(void **state) {
   (void)state;
   static const uint32_t columns[] = {1, 2, 3, 4, 7, 8, 16, 23, 32, 37, 64, MAX_COLUMNS};
-  seer_rng rng;
-  seer_rng_init(&rng, 8);
-  for (size_t way = 0; way < SEER_COUNT_OF(ways); way++) {
-    seer_arena *arena = seer_arena_create("test");
-    seer_target target;
-    must(seer_target_parse(ways[way].target, arena, &target));
-    seer_status lacks = seer_target_check_here(&target);
-    bool is_run = !lacks;
-    if (lacks) print_message("compiled only: %s\n", seer_status_message(lacks));
-    seer_status_free(lacks);
-    jit_runner *runner = jit_runner_create(&target);
-    for (size_t k = 0; k < SEER_COUNT_OF(columns); k++)
-      check(way, runner, is_run, columns[k], &rng);
-    jit_runner_destroy(runner);
-    seer_arena_destroy(arena);
-  }
+  ways_check(&(ways){
+      processors, SEER_COUNT_OF(processors), columns, SEER_COUNT_OF(columns), text_of, run});
 }
 
 int main(void) {

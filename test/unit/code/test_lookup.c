@@ -3,15 +3,12 @@
 // machine lacks is compiled and looked at.
 #include <string.h>
 
-#include "base/rng.h"
-#include "support/jit_check.h"
 #include "support/test.h"
+#include "support/ways.h"
 
 enum { ROWS = 3, MAX_COLUMNS = 150, N_BYTE = 256 };
 
-static const struct {
-  const char *target, *instruction, *never;  // of wide rows; "": any
-} ways[] = {
+static const processor_way processors[] = {
     {"x86_64-linux-gnu", "movzbl", "pshufb"},
     {"x86_64-linux-gnu -cpu=x86-64-v2", "pshufb", ""},
     {"x86_64-linux-gnu -cpu=x86-64-v3", "vpshufb", "zmm"},
@@ -42,62 +39,35 @@ static const char *text_of(uint32_t columns, const char *from, const char *to, s
       from, ROWS, columns, to, N_BYTE, to, ROWS, columns, ROWS, columns, bits);
 }
 
-static void check(size_t way, jit_runner *runner, bool is_run, uint32_t columns, seer_rng *rng) {
+// All pairs of types, by the length of rows.
+static const char *text_of_types(uint32_t columns, seer_arena *arena) {
   static const char *const types[] = {"u8", "i8"};
-  seer_arena *arena = seer_arena_create("test");
-  const char *text = text_of(columns, types[columns % 2], types[columns / 2 % 2], arena), *wrong;
-  seer_loop *loop;
-  must(seer_loop_parse("test", text, strlen(text), arena, &loop));
-  must(seer_loop_verify(loop));
-  if (columns == MAX_COLUMNS) {
-    const char *code = seer_codegen_print(jit_runner_codegen(runner), loop, true, arena);
-    if (!strstr(code, ways[way].instruction))
-      fail_msg("%s has no %s:\n%s", ways[way].target, ways[way].instruction, code);
-    if (*ways[way].never && strstr(code, ways[way].never))
-      fail_msg("%s has %s:\n%s", ways[way].target, ways[way].never, code);
-  }
-  if (!is_run) {
-    wrong = jit_compile(runner, loop, arena);
-    if (wrong) fail_msg("%s, %u columns: %s", ways[way].target, columns, wrong);
-    seer_arena_destroy(arena);
-    return;
-  }
+  return text_of(columns, types[columns % 2], types[columns / 2 % 2], arena);
+}
+
+static void run(const processor_way *way, jit_runner *runner, seer_loop *loop, uint32_t columns,
+    seer_rng *rng, seer_arena *arena) {
   static uint8_t x[ROWS * MAX_COLUMNS], t[N_BYTE], z[ROWS * MAX_COLUMNS];
   void *const data[] = {x, t, z};
   for (uint64_t seed = 0; seed < 8; seed++) {
     uint8_t first = (uint8_t)seer_rng_u64(rng);
     for (uint32_t k = 0; k < N_BYTE; k++) t[k] = (uint8_t)seer_rng_u64(rng);
     for (uint32_t k = 0; k < ROWS * columns; k++) x[k] = (uint8_t)(first + 7 * k);
-    wrong = jit_run(runner, loop, data, seed, arena);
-    if (wrong) fail_msg("%s, %u columns: %s", ways[way].target, columns, wrong);
+    const char *wrong = jit_run(runner, loop, data, seed, arena);
+    if (wrong) fail_msg("%s, %u columns: %s", way->target, columns, wrong);
     for (uint32_t k = 0; k < ROWS * columns; k++) {
       if (z[k] != t[x[k]])
-        fail_msg("%s, %u columns: element %u, of byte %u, is %u, expected %u", ways[way].target,
-            columns, k, x[k], z[k], t[x[k]]);
+        fail_msg("%s, %u columns: element %u, of byte %u, is %u, expected %u", way->target, columns,
+            k, x[k], z[k], t[x[k]]);
     }
   }
-  seer_arena_destroy(arena);
 }
 
 static void each_processor(void **state) {
   (void)state;
   static const uint32_t columns[] = {1, 2, 3, 4, 7, 8, 16, 23, 32, 37, 64, 128, MAX_COLUMNS};
-  seer_rng rng;
-  seer_rng_init(&rng, 8);
-  for (size_t way = 0; way < SEER_COUNT_OF(ways); way++) {
-    seer_arena *arena = seer_arena_create("test");
-    seer_target target;
-    must(seer_target_parse(ways[way].target, arena, &target));
-    seer_status lacks = seer_target_check_here(&target);
-    bool is_run = !lacks;
-    if (lacks) print_message("compiled only: %s\n", seer_status_message(lacks));
-    seer_status_free(lacks);
-    jit_runner *runner = jit_runner_create(&target);
-    for (size_t k = 0; k < SEER_COUNT_OF(columns); k++)
-      check(way, runner, is_run, columns[k], &rng);
-    jit_runner_destroy(runner);
-    seer_arena_destroy(arena);
-  }
+  ways_check(&(ways){
+      processors, SEER_COUNT_OF(processors), columns, SEER_COUNT_OF(columns), text_of_types, run});
 }
 
 int main(void) {
