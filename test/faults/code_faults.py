@@ -99,7 +99,7 @@ CODE = [
     F("half rounds away", "rounding", LLVM, '"llvm.roundeven"', '"llvm.round"', "test_code_llvm|test_code_math|test_property_vector_operators",
       ("Round", "QuantizeLinear")),
     F("NaN equals itself", "NaN", LLVM, "[SEER_VEC_FNE_NAN] = {FCMP, LLVMRealUNE, NULL},", "[SEER_VEC_FNE_NAN] = {FCMP, LLVMRealONE, NULL},",
-      "test_code_llvm|test_property_vector_operators", ("Cast",)),
+      "test_property_cast", ("Cast",)),
     F("unsigned integers without an upper end", "saturation", GEN + "cast.c", "  x = limit(g, SEER_VEC_FLT, x, greatest);",
       "  if (is_signed) x = limit(g, SEER_VEC_FLT, x, greatest);", "test_property_cast", ("Cast", "QuantizeLinear")),
     F("NaN is the lowest integer", "NaN", GEN + "cast.c", "seer_vec2(g->b, SEER_VEC_FNAN, v, v), zero, v);", "seer_vec2(g->b, SEER_VEC_FNAN, v, v), v, zero.i ? v : zero);",

@@ -2,7 +2,8 @@
 // step around them, at halves, zeros of both signs, the smallest and the largest numbers,
 // infinities and NaN: all schedules, interpreted and compiled, for every level of the processor
 // that runs here, give to the bit what the DAG's interpreter gives. That is held against a formula
-// in long double: cut towards zero, the nearest end beyond them, NaN is 0.
+// in long double: cut towards zero, the nearest end beyond them, NaN is 0; of bool
+// everything is true but zeros.
 // SEER_TEST: timeout=300
 #include <math.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static const whole_type wholes[] = {{"i8", SEER_DTYPE_I8, 8, true}, {"u8", SEER_
     {"i32", SEER_DTYPE_I32, 32, true}, {"u32", SEER_DTYPE_U32, 32, false},
     {"i64", SEER_DTYPE_I64, 64, true}, {"u64", SEER_DTYPE_U64, 64, false},
     {"i4", SEER_DTYPE_I4, 4, true}, {"u4", SEER_DTYPE_U4, 4, false}, {"i2", SEER_DTYPE_I2, 2, true},
-    {"u2", SEER_DTYPE_U2, 2, false}};
+    {"u2", SEER_DTYPE_U2, 2, false}, {"bool", SEER_DTYPE_BOOL, 1, false}};
 
 static const seer_dtype reals[] = {SEER_DTYPE_F32, SEER_DTYPE_F64, SEER_DTYPE_F16, SEER_DTYPE_BF16};
 
@@ -71,6 +72,7 @@ static const char *compare(
 
 static int64_t cut(const whole_type *to, double x) {
   long double high = ldexpl(1, to->bits - to->is_signed), low = to->is_signed ? -high : 0;
+  if (to->dtype == SEER_DTYPE_BOOL) return x != 0;  // of NaN, too
   if (isnan(x)) return 0;
   long double whole = truncl((long double)x);
   if (whole > high - 1) whole = high - 1;

@@ -109,9 +109,57 @@ static void planted_faults_are_caught(void **state) {
   seer_arena_destroy(arena);
 }
 
+// ---- vectors that are a loop, and end inside of one
+
+static seer_dag *squares(seer_arena *arena) {
+  seer_dag *dag = seer_dag_create(arena, "squares");
+  const int64_t dim[1] = {139};
+  uint32_t x = seer_dag_add_input(dag, "x", SEER_BUF_ACTIVATION, SEER_DTYPE_F32, dim, 1, 0);
+  const seer_dag_axis axis = {"i", 139, SEER_AXIS_OTHER};
+  uint32_t stage = seer_dag_add_stage(dag, "y", SEER_STAGE_EPILOGUE, &axis, 1, 0);
+  seer_expr at = seer_dag_var(dag, stage, 0), value = seer_dag_load(dag, x, &at);
+  seer_expr body = seer_expr_binary(&dag->expr, SEER_EXPR_MUL, value, value);
+  seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+  seer_dag_mark_output(dag, dag->stage[stage].out[0], 0);
+  must(seer_dag_verify(dag));
+  seer_dag_finish(dag);
+  return dag;
+}
+
+// The loops of random DAGs are too short for more vectors than are written out one by one. Here
+// the second part ends one element into a vector, in its middle, and one before its end.
+static void loops_of_vectors_end_inside_of_one(void **state) {
+  (void)state;
+  static const int parts[] = {138, 137, 136, 90, 73, 70};
+  seer_arena *arena = seer_arena_create("test");
+  const seer_tile_machine *machine = &vector_machines[0].tile;
+  seer_target target = test_target_with(machine->vector_bytes, machine->n_vector_registers);
+  seer_sketch_list *list;
+  must(seer_sketch_generate(squares(arena), &target, SEER_SPACE_FULL, arena, &list));
+  random_program p = {.expect = loop_expect_make(list, 1, arena), .sketch = list->sketch[0]};
+  for (size_t k = 0; k < SEER_COUNT_OF(parts); k++) {
+    const char *text = seer_arena_printf(arena,
+        "loop squares {\n  output $y f32[139] of 1\n  input $x f32[139] of 0\n  phase {\n"
+        "    parallel @p < 2 stage 0 {\n      vector @v < %d stage 0 bound @p * -%d + 139 {\n"
+        "        store $y[@p * %d + @v] stage 0 = $x[@p * %d + @v] * $x[@p * %d + @v]\n"
+        "      }\n    }\n  }\n}\n",
+        parts[k], parts[k], parts[k], parts[k], parts[k]);
+    must(seer_loop_parse("squares", text, strlen(text), arena, &p.loop));
+    const seer_tile *tile = seer_tile_create(p.loop, machine, arena);
+    uint32_t n_long = 0;
+    for (uint32_t id = 1; id < p.loop->n_node; id++)
+      n_long += tile->of[id].is_chunk_loop && !tile->of[id].is_exact;
+    assert_int_equal(n_long, 1);
+    const char *wrong = check(NULL, &p, arena);
+    if (wrong) fail_msg("%s", wrong);
+  }
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(code_gives_what_the_dag_gives),
+      cmocka_unit_test(loops_of_vectors_end_inside_of_one),
       cmocka_unit_test(planted_faults_are_caught),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,23 @@ static void test_maps(void **state) {
   }
 }
 
+static double f_gelu_tanh(double x) {
+  return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+
+static void test_gelu_by_tanh(void **state) {
+  (void)state;
+  op_case *c = case_open("Gelu", 20);
+  case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 5, 7));
+  case_s(c, "approximate", "tanh");
+  for (int64_t i = 0; i < 210; i++) c->x[0].v[i] *= 3;  // where the cube counts
+  case_run(c);
+  double *expected = new_values(c, 0);
+  for (int64_t i = 0; i < 210; i++) expected[i] = f_gelu_tanh(c->x[0].v[i]);
+  expect_values(c, 0, expected);
+  case_close(c);
+}
+
 static void test_scalar_and_types(void **state) {
   (void)state;
   op_case *c = case_open("Neg", 13);  // rank 0, integers
@@ -543,6 +560,7 @@ static void test_table(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_maps),
+      cmocka_unit_test(test_gelu_by_tanh),
       cmocka_unit_test(test_scalar_and_types),
       cmocka_unit_test(test_clip),
       cmocka_unit_test(test_binary),
