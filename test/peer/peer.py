@@ -3,6 +3,7 @@
 Answers agree when max |a - b| <= 1e-3 of the largest |b|. A reference must discriminate first: its standard deviation
 is at least 1e-2 of its largest magnitude.
 """
+import itertools
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ import onnxruntime
 SKIP = 77
 FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 RTOL = 1e-3
-FULL = os.environ.get("CHECK_FULL") == "1"  # check-full: every planted fault, three seeds
+FULL = os.environ.get("CHECK_FULL") == "1"  # check-full: every planted fault, three seeds, all of what goes together
 
 
 def familyseer(*args, check=True):
@@ -161,6 +162,18 @@ def assert_discriminates(label, model, feeds, theirs, rtol=RTOL, parts={}):
 
 
 # Random valid schedules are harder on the compiler than winners of a tuning: whatever the space allows is used.
+def crossed(*choices):
+    """What goes together: in check-full all of their product; else few of it, in which each two choices of different lists
+    are seen together at least once."""
+    whole = list(itertools.product(*(range(len(c)) for c in choices)))
+    pairs = {one: set(itertools.combinations(enumerate(one), 2)) for one in whole}
+    left, few = set().union(*pairs.values()), []
+    while left and not FULL:
+        few.append(max(whole, key=lambda one: len(pairs[one] & left)))
+        left -= pairs[few[-1]]
+    return [tuple(c[k] for c, k in zip(choices, one)) for one in (whole if FULL else few)]
+
+
 def schedules():
     return ["-O1"] + [f"--random-schedules={seed}" for seed in ((1, 2, 3) if FULL else (1,))]
 
