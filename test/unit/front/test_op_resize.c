@@ -116,6 +116,28 @@ static void test_forms(void **state) {
   }
 }
 
+// Opset 10 has no ways of rounding: what grows reads the element that it lies behind, what shrinks
+// the next one.
+static void test_nearest_of_opset_10(void **state) {
+  (void)state;
+  static const struct {
+    double scale;
+    int64_t in, out, from[9];
+  } forms[] = {{1.8, 5, 9, {0, 0, 1, 1, 2, 2, 3, 3, 4}}, {0.625, 8, 5, {0, 2, 4, 5, 7}}};
+  for (size_t k = 0; k < SEER_COUNT_OF(forms); k++) {
+    op_case *c = case_open("Resize", 10);
+    case_in(c, SEER_DTYPE_F32, DIMS(1, forms[k].in));
+    case_const(c, SEER_DTYPE_F32, DIMS(2), (double[]){1, forms[k].scale});
+    case_s(c, "mode", "nearest");
+    case_run(c);
+    expect_dims(&c->y[0], DIMS(1, forms[k].out));
+    double *expected = new_values(c, 0);
+    for (int64_t i = 0; i < forms[k].out; i++) expected[i] = c->x[0].v[forms[k].from[i]];
+    expect_values(c, 0, expected);
+    case_close(c);
+  }
+}
+
 static void test_proportions_and_errors(void **state) {
   (void)state;
   for (int larger = 0; larger < 2; larger++) {
@@ -147,6 +169,7 @@ static void test_proportions_and_errors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_forms),
+      cmocka_unit_test(test_nearest_of_opset_10),
       cmocka_unit_test(test_proportions_and_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
