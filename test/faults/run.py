@@ -5,10 +5,10 @@
 
 The table (table_*.py) names a file, a text that it has once, what is to stand there, and what kind of fault that is. Each is
 planted alone into a copy of the tree with a build folder of its own, built, and looked for: first where it is likely to be
-seen (its line `near`, tests of ctest by a regular expression), then down the ladder - the quick tests, the differential
-test's cases of the operators concerned and its sample, the peer tests, `verify` of built-in networks - until something fails.
-`--ladder` leaves out the first look, so that the table says which rung of the ladder sees a fault; `--near` is content with
-it, and with the differential test's cases.
+seen (its line `near`, tests of ctest by a regular expression, and the differential test's cases of the operators concerned),
+then down the ladder - the quick tests, the differential test's cases and its sample, the peer tests, `verify` of built-in
+networks - until something fails. `--ladder` leaves out the first look, so that the table says which rung of the ladder sees a
+fault; `--near` is content with it.
 
 A test that fails without any fault proves nothing: all that are asked first run on the tree as it is, before. A fault
 whose text is gone, or that the compiler refuses, fails by name. Status 1: fewer than MIN_SHARE are seen, or the table is stale.
@@ -197,10 +197,13 @@ def look(tree, fault, how):
             return "refused", refusal[-1500:]
         if seen:
             return rung_of(seen), seen
-    if how == "near":
+    if fault.near and how != "ladder" and fault.ops:
         status, said = tree.make(["familyseer", "seer_rt"])
         seen = "" if status else cases(tree, fault)
-        return ("differential", seen) if seen else (None, "")
+        if seen:
+            return "differential", seen
+    if how == "near":
+        return None, ""
     status, said = tree.make()
     if status:
         # what is made with the program, or a check of the compiler's own tables, may see it as well
