@@ -116,6 +116,8 @@ FRONT = [
       "golden_front_part|test_front_part|test_property_parts", ("Concat",)),
     F("weights of flattened images", "permute", PASS + "layout.c", "if (++at[k] < in->dim[in->order[k + 1]]) break;",
       "if (++at[k] < in->dim[k + 1]) break;", "golden_front_layout|test_front_passes"),
+    F("moved ends change their dimensions", "permute", PASS + "layout.c", "for (uint32_t k = 0; k < SEER_MAX_RANK; k++) perm[k] = k;",
+      "for (uint32_t k = 0; k < SEER_MAX_RANK; k++) perm[k] = k < 2 ? k : k ^ 1;", "golden_front_layout|peer_orders", ("Conv",)),
     F("pitch under the runtime's functions", "stride", PASS + "layout.c", "          node->op->fuse == SEER_FUSE_OPAQUE || node->op == &seer_op_transpose;\n",
       "          node->op == &seer_op_transpose;\n", "golden_front_layout|peer_ordered"),
     F("narrow by its highest alone", "pass", "src/front/width/narrow.c",

@@ -51,6 +51,10 @@ bool seer_pass_takes_prologue(const seer_graph *graph, const seer_node *node);
 seer_val seer_pass_add_f32(
     seer_graph *graph, const char *base_name, const float *data, const int64_t *dim, uint32_t rank);
 
+// Transpose(from) -> to, which has the dimensions that it makes; resolved.
+void seer_pass_add_transpose(
+    seer_graph *graph, const char *name, seer_val from, const int64_t *perm, seer_val to);
+
 // affine.c, a part of simplify: per-channel scales and shifts, BatchNormalization among them.
 void seer_pass_affine(seer_graph *graph);
 // The constant content of input k, NULL when absent or variable.

@@ -64,7 +64,6 @@ static bool is_channels_last(const seer_graph *graph, seer_val v, const uint8_t 
 
 // Transpose(v) that undoes `perm`.
 static seer_val add_inverse(seer_graph *graph, seer_val v, const uint8_t *perm) {
-  enum { OPSET = 13 };
   const seer_value value = *seer_graph_value(graph, v);
   int64_t inverse[SEER_MAX_RANK], dim[SEER_MAX_RANK];
   for (uint32_t k = 0; k < value.rank; k++) inverse[perm[k]] = k;
@@ -72,11 +71,7 @@ static seer_val add_inverse(seer_graph *graph, seer_val v, const uint8_t *perm) 
   const char *name = seer_graph_fresh_name(
       graph, seer_arena_printf(graph->arena, "%s.before_transpose", value.name));
   seer_val out = seer_graph_add_value(graph, name, value.dtype, dim, value.rank);
-  seer_attr attr = {.name = "perm", .kind = SEER_ATTR_INTS, .n = value.rank};
-  attr.ints = seer_arena_memdup(graph->arena, inverse, value.rank * sizeof *inverse);
-  seer_node_id id =
-      seer_graph_add_node(graph, name, "", "Transpose", OPSET, &v, 1, &out, 1, &attr, 1);
-  seer_graph_node(graph, id)->op = seer_op_find("", "Transpose", OPSET);
+  seer_pass_add_transpose(graph, name, v, inverse, out);
   return out;
 }
 

@@ -73,6 +73,17 @@ seer_val seer_pass_add_f32(seer_graph *graph, const char *base_name, const float
   return seer_graph_add_constant(graph, seer_graph_fresh_name(graph, base_name), &tensor);
 }
 
+void seer_pass_add_transpose(
+    seer_graph *graph, const char *name, seer_val from, const int64_t *perm, seer_val to) {
+  enum { OPSET = 13 };
+  uint32_t rank = seer_graph_value(graph, from)->rank;
+  seer_attr attr = {.name = "perm", .kind = SEER_ATTR_INTS, .n = rank};
+  attr.ints = seer_arena_memdup(graph->arena, perm, rank * sizeof *perm);
+  seer_node_id id =
+      seer_graph_add_node(graph, name, "", "Transpose", OPSET, &from, 1, &to, 1, &attr, 1);
+  seer_graph_node(graph, id)->op = seer_op_find("", "Transpose", OPSET);
+}
+
 void seer_pass_remove_dead(seer_graph *graph) {
   seer_arena *scratch = seer_arena_create("dead");
   uint32_t *n_uses = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value);
