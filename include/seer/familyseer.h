@@ -41,6 +41,8 @@ const char *seer_tuner_message(const seer_tuner *tuner);
 // Every flag of the command line, without its dashes: doc/options.md has them. Before load. What
 // may be given several times is set several times: "input-shapes" with "x:1x8" for a set of shapes,
 // "bind" with "axes=axes.npy", "rate=16000" or "axes=[0,1]" for an input that is to be a constant.
+// Outputs are not held against f32 here, as the commands do: "precision" is none that has to be
+// chosen ("auto"), and takes no "tolerance" beside it where it is not f32; load refuses both.
 int seer_tuner_set(seer_tuner *tuner, const char *option, const char *value);
 // An ONNX file, or the name of a built-in network. Once.
 int seer_tuner_load(seer_tuner *tuner, const char *model);

@@ -1,12 +1,11 @@
 // cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so
-// (or an object, or its source) and what belongs to it. Never measures.
+// (or an object, or its source) and what belongs to it. Never measures times; what a lower
+// precision changes in the outputs is measured, before anything is written (cli/precision.h).
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/command.h"
-#include "models/models.h"
-#include "tune/select/choose.h"
+#include "cli/precision.h"
 #include "tune/select/gather.h"
 
 // Words of --emit, and what there is afterwards.
@@ -16,13 +15,12 @@ static const struct {
     [SEER_BUILD_OBJECT] = {"obj", "model.o"},
     [SEER_BUILD_SOURCE] = {"c", "Makefile"}};
 
-static seer_status compile_network(seer_context *context, const seer_network *network,
-    seer_build_kind kind, const char *out_dir, seer_arena *arena) {
-  uint64_t start = seer_os_now_ns();
-  seer_choice *choices = NULL;
-  seer_choose_counts counts;
-  SEER_TRY(seer_choose_by_options(context, network, arena, &choices, &counts));
-  SEER_TRY(seer_select_build(context, network, choices, kind, out_dir));
+// What was decided; `start` is when that began.
+static seer_status compile_version(seer_context *context, const seer_version *version,
+    seer_build_kind kind, const char *out_dir, uint64_t start) {
+  const seer_network *network = version->network;
+  const seer_choose_counts counts = version->counts;
+  SEER_TRY(seer_select_build(context, network, version->choices, kind, out_dir));
   uint32_t n_step = 0;
   for (uint32_t s = 0; s < network->n_set; s++) n_step += network->set[s]->n_step;
   fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps", counts.n_record,
@@ -45,11 +43,14 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   while (kind + 1 < SEER_COUNT_OF(emits) && strcmp(emit, emits[kind].word) != 0) kind++;
   SEER_TRY(seer_context_find_target(context));
   seer_arena *arena = seer_arena_create("model");
-  seer_network *network = NULL;
-  seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
-  if (!status) seer_cli_print_notices(network);
-  if (!status) status = compile_network(context, network, (seer_build_kind)kind, out_dir, arena);
-  if (network) seer_graph_close(network->graph);
+  seer_precise precise;
+  seer_status status = seer_precise_open(context, argv[0], arena, &precise);
+  if (!status) seer_cli_print_notices(precise.version[0].network);
+  uint64_t start = seer_os_now_ns();
+  if (!status) status = seer_precise_decide(&precise, SEER_PRECISE_COMPILE);
+  if (!status)
+    status = compile_version(context, precise.taken, (seer_build_kind)kind, out_dir, start);
+  seer_precise_close(&precise);
   seer_arena_destroy(arena);
   return status;
 }
@@ -58,11 +59,12 @@ const seer_command seer_command_compile = {
     .name = "compile",
     .args =
         "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... "
-        "[--target TARGET] [--emit so|obj|c]",
+        "[--target TARGET] [--emit so|obj|c] [--precision bf16|f16|auto [--tolerance X] [-i "
+        "NAME=x.npy]...]",
     .doc =
         "writes model.so (or model.o, or C), model.h, weights.bin, model.json from the best "
         "schedules "
-        "known; never measures",
+        "known; measures no times",
     .min_args = 1,
     .max_args = 1,
     .run = run,

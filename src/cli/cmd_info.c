@@ -128,6 +128,8 @@ static seer_status info_library(seer_context *context, const char *path) {
       seer_description_text(info, "made_by", arena));
   print_sets(info, arena);
   print_values(json_object_get(info, "bound"), "bound", arena);
+  const char *precision = seer_description_text(info, "precision", arena);
+  if (*precision) printf("%-12s%s\n", "precision", precision);
   printf("%-12s%.1f MiB\n", "weights", number(info, "weights", "bytes") / 1048576);
   printf("%-12s%.1f MiB activations, %.1f MiB shared, %.1f KiB a thread\n", "memory",
       number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,

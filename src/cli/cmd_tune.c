@@ -6,15 +6,13 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/command.h"
 #include "cli/gap.h"
+#include "cli/precision.h"
 #include "cli/progress.h"
 #include "cli/whole.h"
-#include "models/models.h"
 #include "tune/device.h"
 #include "tune/record/speeds.h"
 #include "tune/report.h"
-#include "tune/select/choose.h"
 #include "tune/select/gather.h"
 
 // A signal handler has no other way to say it, and to reach the session.
@@ -55,8 +53,17 @@ typedef struct {
   seer_records *records;  // NULL: none, or they cannot be trusted to say what was found
   seer_session *session;
   const char *out_dir;
+  seer_precise *precise;
   seer_arena *arena;
 } closing;
+
+// Times of a formula or a table are not to be held against those of this machine.
+static seer_status find_local(const seer_context *context, seer_arena *arena, bool *out_is_local) {
+  seer_measure_choice measure;
+  SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
+  *out_is_local = strcmp(measure.desc->name, "local") == 0;
+  return SEER_OK;
+}
 
 // What `compile` would take from the records; without records what the session says.
 static seer_status choose(const closing *c, seer_choice **out) {
@@ -88,10 +95,9 @@ static seer_status compile_tuned(const closing *c, seer_verdict_report *out) {
   SEER_TRY(choose(c, &choices));
   SEER_TRY(seer_select_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->out_dir));
   fprintf(stderr, "wrote %s/model.so\n", c->out_dir);
-  // Times of a formula or a table are not to be held against those of this machine.
-  seer_measure_choice measure;
-  SEER_TRY(seer_measure_find(seer_context_str(c->context, SEER_OPT_MEASURE), c->arena, &measure));
-  if (strcmp(measure.desc->name, "local") != 0) return SEER_OK;
+  bool is_local;
+  SEER_TRY(find_local(c->context, c->arena, &is_local));
+  if (!is_local) return SEER_OK;
   seer_whole whole = {.context = c->context,
       .network = c->network,
       .records = c->records,
@@ -119,8 +125,19 @@ static seer_status compile_tuned(const closing *c, seer_verdict_report *out) {
   return SEER_OK;
 }
 
-static seer_status tune(seer_context *context, const seer_network *network, seer_records *records,
+// The library, held against f32.
+static seer_status finish_precision(const closing *c, seer_verdict_report *out) {
+  bool is_local;
+  SEER_TRY(find_local(c->context, c->arena, &is_local));
+  double seconds = seer_cli_whole_seconds(seer_session_budget(c->session)->time_s);
+  SEER_TRY(seer_precise_finish(c->precise, c->out_dir, c->records, is_local ? seconds : 0));
+  out->precision = c->precise->report;
+  return SEER_OK;
+}
+
+static seer_status tune(seer_context *context, seer_precise *precise, seer_records *records,
     const char *model, seer_arena *arena) {
+  const seer_network *network = precise->taken->network;
   seer_session *session = NULL;
   SEER_TRY(seer_session_create(context, network, records, model, &session));
   seer_progress progress;
@@ -141,12 +158,15 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   seer_status fault = seer_session_take_fault(session);
   seer_verdict_report verdict = {.text = ""};
   seer_records *trusted = seer_session_has_records(session) ? records : NULL;
-  closing last = {context, network, trusted, session, out_dir, arena};
+  closing last = {context, network, trusted, session, out_dir, precise, arena};
   if (!status && out_dir[0]) status = compile_tuned(&last, &verdict);
+  if (!status && out_dir[0]) status = finish_precision(&last, &verdict);
   if (!status && !out_dir[0])
     fprintf(stderr, "%s; no library is written without -o\n",
         records ? "what was found is in the records" : "what was found is kept nowhere");
   if (is_json) seer_progress_done_json(&progress, &verdict);
+  json_t *of_precision = is_json && !status ? seer_precise_json(precise) : NULL;
+  if (of_precision) seer_progress_put_json(&progress, of_precision);
   if (!status && is_json) seer_progress_verdict_json(&progress, &verdict);
   seer_report_verdict(report, &verdict);
   const char *report_path = seer_context_str(context, SEER_OPT_REPORT);
@@ -170,22 +190,29 @@ static void tell_wait(void *user, const char *text) {
 
 // Stopped while it waited for the machine: what is known is compiled, as by a search that was
 // ended.
-static seer_status end_early(
-    seer_context *context, const seer_network *network, seer_arena *arena) {
-  seer_choice *choices = NULL;
-  seer_choose_counts counts;
+static seer_status end_early(seer_context *context, seer_precise *precise) {
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   seer_progress_before(SEER_EVENT_DONE,
       "stopped by the user before the machine was free; nothing was measured",
       seer_context_bool(context, SEER_OPT_JSON));
   if (!out_dir[0]) return SEER_OK;
-  SEER_TRY(seer_choose_by_options(context, network, arena, &choices, &counts));
-  SEER_TRY(seer_select_build(context, network, choices, SEER_BUILD_LIBRARY, out_dir));
+  SEER_TRY(seer_precise_decide(precise, SEER_PRECISE_COMPILE));
+  const seer_version *taken = precise->taken;
+  SEER_TRY(seer_select_build(context, taken->network, taken->choices, SEER_BUILD_LIBRARY, out_dir));
   fprintf(stderr, "wrote %s/model.so\n", out_dir);
   return SEER_OK;
 }
 
-static seer_status tune_on_device(seer_context *context, const seer_network *network,
+static seer_status decide_and_tune(seer_context *context, seer_precise *precise,
+    seer_records *records, const char *model, seer_arena *arena) {
+  bool is_local;
+  SEER_TRY(find_local(context, arena, &is_local));
+  SEER_TRY(seer_speeds_measure(context, records));
+  SEER_TRY(seer_precise_decide(precise, is_local ? SEER_PRECISE_TUNE : SEER_PRECISE_TUNE_UNTIMED));
+  return tune(context, precise, records, model, arena);
+}
+
+static seer_status tune_on_device(seer_context *context, seer_precise *precise,
     seer_records *records, const char *model, seer_arena *arena) {
   seer_measure_choice measure;
   SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
@@ -196,10 +223,9 @@ static seer_status tune_on_device(seer_context *context, const seer_network *net
   seer_status status = seer_device_take(context, measure.desc, &waiter, &device, &is_stopped);
   if (!status && is_stopped) {
     release_signals();
-    status = end_early(context, network, arena);
+    status = end_early(context, precise);
   } else if (!status) {
-    status = seer_speeds_measure(context, records);
-    if (!status) status = tune(context, network, records, model, arena);
+    status = decide_and_tune(context, precise, records, model, arena);
   }
   release_signals();
   seer_device_release(&device);
@@ -214,23 +240,32 @@ static seer_status check_folder(const char *folder, seer_arena *arena) {
   return seer_os_work_dir_close(&trial);
 }
 
+// All sets of input shapes are timed in turns, on inputs of their own.
+static seer_status check_inputs(const seer_context *context, const seer_network *network) {
+  if (network->n_set == 1 || seer_context_n_values(context, SEER_OPT_INPUT) == 0) return SEER_OK;
+  return seer_cli_usage_error(
+      "-i is for one set of input shapes, --input-shapes gives %u, which are all timed",
+      network->n_set);
+}
+
 static seer_status run_tune(seer_context *context, int argc, char **argv) {
   (void)argc;
   SEER_TRY(seer_context_find_target(context));
   SEER_TRY(seer_target_check_here(seer_context_target(context)));
   seer_arena *arena = seer_arena_create("model");
-  seer_network *network = NULL;
+  seer_precise precise;
   seer_records *records = NULL;
-  seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
-  if (!status) seer_cli_print_notices(network);
+  seer_status status = seer_precise_open(context, argv[0], arena, &precise);
+  if (!status) seer_cli_print_notices(precise.version[0].network);
+  if (!status) status = check_inputs(context, precise.version[0].network);
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status && out_dir[0]) status = check_folder(out_dir, arena);
   const char *report = seer_context_str(context, SEER_OPT_REPORT);
   if (!status && report[0]) status = seer_os_check_writable(report);
   if (!status) status = seer_records_open_by_options(context, true, &records);
-  if (!status) status = tune_on_device(context, network, records, argv[0], arena);
+  if (!status) status = tune_on_device(context, &precise, records, argv[0], arena);
   seer_records_close(records);
-  if (network) seer_graph_close(network->graph);
+  seer_precise_close(&precise);
   seer_arena_destroy(arena);
   return status;
 }
@@ -240,7 +275,7 @@ const seer_command seer_command_tune = {
     .args =
         "MODEL [-o DIR] [--input-shapes x:1x8]... [--bind NAME=x.npy]... [--preset "
         "quick|normal|thorough] [--time-budget "
-        "T] [--trials N]",
+        "T] [--trials N] [--precision bf16|f16|auto [--tolerance X] [-i NAME=x.npy]...]",
     .doc = "finds fast code for a network by measuring on this machine, then compiles it",
     .min_args = 1,
     .max_args = 1,

@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "cli/against.h"
 #include "cli/bound.h"
+#include "cli/description.h"
 #include "cli/layers.h"
 #include "cli/use.h"
 #include "cli/verify_report.h"
@@ -137,6 +138,10 @@ static bool compare_output(comparison *c, int32_t i, const answers *a, double rt
   if (is_shaped)
     d = seer_compare(io.onnx_dtype, tuned->output[i], a->expected.data[i], n, rtol, c->atol);
   seer_report_output(&c->report, &io, expected, is_shaped ? &d : NULL);
+  if (is_shaped && c->products != SEER_DTYPE_F32) {
+    seer_deviation deviation = seer_deviation_of_output(&io, tuned->output[i], a->expected.data[i]);
+    seer_report_precision(&c->report, c->products, &deviation);
+  }
   return d.is_ok;
 }
 
@@ -270,10 +275,27 @@ static seer_status take_shapes(seer_context *context, seer_use *use) {
   return SEER_OK;
 }
 
+// What the library says that it was made with, unless the user did; a library of an earlier version
+// says nothing.
+static seer_status take_precision(comparison *c) {
+  json_t *info;
+  const seer_use *use = &c->tuned;
+  bool is_given = seer_context_is_set(c->context, SEER_OPT_PRECISION);
+  SEER_TRY(seer_description_read(use->path, use->api->info_json(use->model), &info));
+  const char *own = seer_arena_strdup(c->arena, seer_description_text(info, "precision", c->arena));
+  json_decref(info);
+  if (!is_given && *own) SEER_TRY(seer_context_set(c->context, "precision", own));
+  SEER_TRY(seer_front_precision(c->context, &c->products));
+  if (!*own || strcmp(seer_dtype_name(c->products), own) == 0) return SEER_OK;
+  return SEER_FAIL(INVALID, "%s was made with --precision %s, not %s", use->path, own,
+      seer_dtype_name(c->products));
+}
+
 static seer_status load_and_compare(comparison *c) {
   seer_context *context = c->context;
   SEER_TRY(take_shapes(context, &c->tuned));
   SEER_TRY(seer_bound_take(context, &c->tuned));
+  SEER_TRY(take_precision(c));
   SEER_TRY(seer_os_temp_dir("familyseer-verify", c->arena, &c->dir));
   SEER_TRY(seer_context_find_target(context));
   SEER_TRY(seer_front_load_literal(context, c->model, seer_model_build, c->arena, &c->network));
@@ -292,7 +314,6 @@ static seer_status run(seer_context *context, int argc, char **argv) {
       .has_layers = seer_context_bool(context, SEER_OPT_LAYERS),
       .rtol = seer_context_f64(context, SEER_OPT_RTOL),
       .atol = seer_context_f64(context, SEER_OPT_ATOL),
-      .products = seer_front_precision(context),
       .arena = arena};
   if (!seer_context_is_set(context, SEER_OPT_RTOL)) c.rtol = -1;
   seer_report_init(&c.report, seer_context_bool(context, SEER_OPT_JSON), argv[0], argv[1], arena);

@@ -255,8 +255,7 @@ static void write_line(seer_progress *p, const char *line) {
   seer_session_stop(p->session);
 }
 
-// Takes `line`.
-static void put_line(seer_progress *p, json_t *line) {
+void seer_progress_put_json(seer_progress *p, json_t *line) {
   char *dump = json_dumps(line, JSON_COMPACT);
   if (dump) write_line(p, dump);
   free(dump);
@@ -312,7 +311,7 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
     p->done = line;
     return;
   }
-  put_line(p, line);
+  seer_progress_put_json(p, line);
 }
 
 void seer_progress_done_json(seer_progress *p, const seer_verdict_report *verdict) {
@@ -322,7 +321,7 @@ void seer_progress_done_json(seer_progress *p, const seer_verdict_report *verdic
   json_object_set(line, "sum_of_tasks_ms", json_object_get(line, "estimated_ms"));
   if (verdict->latency_s > 0)
     json_object_set_new(line, "latency_ms", json_real(verdict->latency_s * 1e3));
-  put_line(p, line);
+  seer_progress_put_json(p, line);
 }
 
 void seer_progress_verdict_json(seer_progress *p, const seer_verdict_report *verdict) {
@@ -338,5 +337,5 @@ void seer_progress_verdict_json(seer_progress *p, const seer_verdict_report *ver
   for (uint32_t k = 0; k < verdict->n_fallen; k++)
     json_array_append_new(fallen, json_integer(verdict->fallen[k]));
   json_object_set_new(line, "fallen_back", fallen);
-  put_line(p, line);
+  seer_progress_put_json(p, line);
 }

@@ -28,6 +28,8 @@ void seer_progress_on_event(void *user, const seer_event *event);  // user: seer
 // known then.
 void seer_progress_on_event_json(void *user, const seer_event *event);
 void seer_progress_done_json(seer_progress *progress, const seer_verdict_report *verdict);
+// An event of somebody else's, with its member "event"; taken.
+void seer_progress_put_json(seer_progress *progress, struct json_t *line);
 // The last line of all, event "verdict"; none where nothing was compared.
 void seer_progress_verdict_json(seer_progress *progress, const seer_verdict_report *verdict);
 void seer_progress_summary(const seer_progress *progress);  // the last table and totals, to stderr

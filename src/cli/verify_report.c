@@ -1,17 +1,11 @@
-// verify_report.c - verdicts -> lines, or JSON. A number that JSON has not is a text ("nan",
-// "inf").
+// verify_report.c - verdicts -> lines, or JSON.
 #include "cli/verify_report.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char *safe(const seer_verify_report *r, const char *name) {
   return seer_text_safe(r->arena, name);
-}
-
-static json_t *number(double x) {
-  return isfinite(x) ? json_real(x) : json_string(isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
 }
 
 static json_t *shape(const seer_io_info *io) {
@@ -76,11 +70,25 @@ void seer_report_output(seer_verify_report *r, const seer_io_info *found,
   json_t *output = json_pack("{s:s, s:b, s:o, s:o}", "name", safe(r, found->name), "ok",
       d && d->is_ok, "shape", shape(found), "expected_shape", shape(expected));
   if (d) {
-    json_object_set_new(output, "max_error", number(d->max_error));
-    json_object_set_new(output, "max_expected", number(d->max_expected));
-    json_object_set_new(output, "tolerance", number(d->allowed));
+    json_object_set_new(output, "max_error", seer_json_number(d->max_error));
+    json_object_set_new(output, "max_expected", seer_json_number(d->max_expected));
+    json_object_set_new(output, "tolerance", seer_json_number(d->allowed));
   }
   json_array_append_new(json_object_get(r->set, "outputs"), output);
+}
+
+void seer_report_precision(
+    seer_verify_report *r, seer_dtype precision, const seer_deviation *deviation) {
+  if (!r->is_json) {
+    printf("%-24s %s against f32: %s\n", "", seer_dtype_name(precision),
+        seer_deviation_text(deviation, r->arena));
+    return;
+  }
+  const json_t *outputs = json_object_get(r->set, "outputs");
+  json_t *object = json_object();
+  seer_deviation_to_json(deviation, object);
+  json_object_set_new(object, "precision", json_string(seer_dtype_name(precision)));
+  json_object_set_new(json_array_get(outputs, json_array_size(outputs) - 1), "against_f32", object);
 }
 
 // ---- the reference's own nodes
@@ -166,9 +174,9 @@ static json_t *wrong_json(const seer_verify_report *r, const seer_layers_verdict
     return wrong;
   }
   json_object_set_new(wrong, "element", json_string(v->wrong.worst.at));
-  json_object_set_new(wrong, "found", number(v->wrong.worst.found));
-  json_object_set_new(wrong, "expected", number(v->wrong.worst.expected));
-  json_object_set_new(wrong, "tolerance", number(v->wrong.worst.tolerance));
+  json_object_set_new(wrong, "found", seer_json_number(v->wrong.worst.found));
+  json_object_set_new(wrong, "expected", seer_json_number(v->wrong.worst.expected));
+  json_object_set_new(wrong, "tolerance", seer_json_number(v->wrong.worst.tolerance));
   return wrong;
 }
 

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "cli/deviations.h"
 #include "cli/layers.h"
 #include "tune/verify/steps.h"
 
@@ -23,6 +24,9 @@ void seer_report_judge(seer_verify_report *report, const char *name);
 // `difference` NULL: the shapes are what differs.
 void seer_report_output(seer_verify_report *report, const seer_io_info *found,
     const seer_io_info *expected, const seer_difference *difference);
+// Of the same output, behind that: what the library's precision has changed.
+void seer_report_precision(
+    seer_verify_report *report, seer_dtype precision, const seer_deviation *deviation);
 void seer_report_nodes(seer_verify_report *report, const seer_steps_verdict *verdict);
 void seer_report_layers(seer_verify_report *report, const seer_layers_verdict *verdict);
 // Prints the object, and releases it in any case. RESOURCE: no memory for it.

@@ -52,6 +52,9 @@ typedef enum {
 SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
     const char *out_dir);
+// Removes what was built into a folder as a library; what else is there stays. Missing files are
+// fine.
+SEER_MUST_USE seer_status seer_build_remove(const char *out_dir);
 
 // ---- for those who choose
 // The constant that buffer `buf` stands for in terms of the tensor of which it may be a permuted

@@ -42,8 +42,9 @@ SEER_MUST_USE seer_status seer_front_resolve(
 // "the then side of If 'x' cannot be built, and a run that takes it fails: ...", in `arena`; NULL
 // for nodes that are no such If. Of a resolved graph.
 const char *seer_front_unbuilt_text(const seer_node *node, seer_arena *arena);
-// --precision: the type that operands of products are rounded to; F32: they are not.
-seer_dtype seer_front_precision(const seer_context *context);
+// --precision: the type that operands of products are rounded to; F32: they are not. INVALID: it is
+// `auto`, and nobody has chosen yet.
+SEER_MUST_USE seer_status seer_front_precision(const seer_context *context, seer_dtype *out_dtype);
 typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);

@@ -110,9 +110,21 @@ int seer_tuner_set(seer_tuner *t, const char *option, const char *value) {
   return enter(t, set, option, value);
 }
 
+// Nothing here runs a network at f32 beside another one.
+static seer_status check_precision(const seer_context *context) {
+  seer_dtype dtype;
+  SEER_TRY(seer_front_precision(context, &dtype));
+  if (dtype == SEER_DTYPE_F32 || !seer_context_is_set(context, SEER_OPT_TOLERANCE)) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "option 'precision' is '%s' beside 'tolerance': only the commands compile and tune hold "
+      "outputs against f32",
+      seer_dtype_name(dtype));
+}
+
 static seer_status load(seer_tuner *t, const char *model, const char *b) {
   (void)b;
   SEER_TRY(need(t, !t->network, "a network is loaded already; one tuner is for one network"));
+  SEER_TRY(check_precision(t->context));
   t->model = seer_arena_strdup(t->arena, model);
   SEER_TRY(seer_context_find_target(t->context));
   return seer_front_load(t->context, model, seer_model_build, t->arena, &t->network);

@@ -167,6 +167,18 @@ static void put_verdict(
   seer_text_put(out, "</ul>\n");
 }
 
+static void put_precision(seer_text *out, const seer_verdict_report *verdict) {
+  if (!verdict || !verdict->precision || !verdict->precision[0]) return;
+  seer_text_put(out, "<h2>Precision</h2>\n<pre>");
+  for (const char *line = verdict->precision; *line; line += *line == '\n') {
+    size_t n = strcspn(line, "\n");
+    seer_text_put_html(out, seer_arena_strndup(out->arena, line, n));
+    seer_text_put(out, "\n");
+    line += n;
+  }
+  seer_text_put(out, "</pre>\n");
+}
+
 static bool is_one_of(seer_option option, const seer_option *options, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (options[i] == option) return true;
@@ -255,6 +267,7 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
       latency_s > 0 ? "" : "<b>", totals.estimated_s * 1e3, latency_s > 0 ? "" : "</b>",
       totals.untuned_s * 1e3, totals.trials, totals.elapsed_s, totals.trials / totals.elapsed_s);
   put_verdict(&out, r->verdict, network);
+  put_precision(&out, r->verdict);
   put_sets(&out, session, network);
   put_curve(&out, r, false);
   put_curve(&out, r, true);

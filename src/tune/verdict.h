@@ -57,6 +57,7 @@ typedef struct {
   uint32_t n_fallen;  // tasks that fell back, and which
   const uint32_t *fallen;
   const char *text;  // "tuned against untuned, ..."; "": nothing to say
+  const char *precision;  // lines on what --precision has changed; NULL or "": nothing to say
 } seer_verdict_report;
 
 #endif

@@ -111,10 +111,11 @@ def runs(folder):
     yield "tune", [*tune, "--load-model", f("m"), "--no-resume", "--time-budget", "9s", "--target-latency", "1us",
                    "--early-stopping", 1000, "--task-early-stopping", 100, "--round-size", 4, "--tasks", "0-1", "--ops", "Gemm"]
     yield "tune", ["mlp", "--ignore-records", "--time-budget", "1s", "--builders", 1]
-    yield "tune", [f("mlp.onnx"), "--ignore-records", "--measure", "fake", "--trials", 4]
+    yield "tune", [f("mlp.onnx"), "--ignore-records", "--measure", "fake", "--trials", 4, "--precision", "bf16"]
     yield "tune", ["mlp", "--ignore-records", "--measure", "fake", "--preset", "quick", "--target-latency", "1000s"]
     yield "compile", ["mlp", "-o", f("out"), "--strict", *records]
     yield "compile", [f("mlp.onnx"), "-o", f("other"), "--random-schedules", 3]
+    yield "compile", ["mlp", "-o", f("low"), "-O1", "--precision", "bf16"]
     yield "compile", ["mlp", "-o", f("dumped"), "--dump", "all", "--dump-dir", f("dump"), *records]
     yield "run", [f("out/model.so"), "-o", f("y"), "--expect", "output=" + f("y/output.npy"), "--json"]
     yield "bench", [f("out/model.so"), "--compare", f("other/model.so"), "--duration", 0, "--iterations", 2]

@@ -119,3 +119,15 @@ seer_status seer_build_model(const seer_context *context, const seer_network *ne
   seer_arena_destroy(arena);
   return status;
 }
+
+seer_status seer_build_remove(const char *out_dir) {
+  static const char *const names[] = {"model.so", "model.h", "model.json", "weights.bin"};
+  seer_arena *arena = seer_arena_create("remove");
+  seer_status status = SEER_OK;
+  for (size_t i = 0; i < SEER_COUNT_OF(names); i++) {
+    const char *path = seer_os_path_join(arena, out_dir, names[i]);
+    if (seer_os_exists(path)) status = seer_status_join(status, seer_os_remove_tree(path));
+  }
+  seer_arena_destroy(arena);
+  return status;
+}

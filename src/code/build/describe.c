@@ -207,6 +207,9 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   seer_text_put(&text, ",\n  \"cpu_features\": ");
   put_json(&text, seer_context_target(context)->features);
   seer_text_put(&text, ",\n");
+  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
+  if (strcmp(precision, seer_dtype_name(SEER_DTYPE_F32)) != 0)
+    seer_text_printf(&text, "  \"precision\": \"%s\",\n", precision);
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);
   put_values(&text, "outputs", network->graph, network->graph->output, network->graph->n_output);
   put_bound(&text, network->graph, arena);

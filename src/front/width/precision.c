@@ -190,15 +190,19 @@ static void round_all(narrower *n) {
   }
 }
 
-seer_dtype seer_front_precision(const seer_context *context) {
+seer_status seer_front_precision(const seer_context *context, seer_dtype *out_dtype) {
   const char *word = seer_context_str(context, SEER_OPT_PRECISION);
-  seer_dtype dtype = SEER_DTYPE_F32;
-  SEER_ASSERT(seer_dtype_parse(word, &dtype), "--precision %s", word);
-  return dtype;
+  if (seer_dtype_parse(word, out_dtype)) return SEER_OK;
+  *out_dtype = SEER_DTYPE_F32;
+  return SEER_FAIL(INVALID,
+      "option 'precision' is '%s', which only the commands compile and tune can choose: it must be "
+      "f32, bf16 or f16 here",
+      word);
 }
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
-  seer_dtype dtype = seer_front_precision(context);
+  seer_dtype dtype;
+  SEER_TRY(seer_front_precision(context, &dtype));
   if (dtype == SEER_DTYPE_F32) return SEER_OK;
   seer_arena *scratch = seer_arena_create("precision");
   narrower n = {graph, seer_graph_index_uses(graph, scratch), dtype,

@@ -1,6 +1,7 @@
 // The judge of references: steps against the interpreter, what it says of values that were changed,
 // and how far outputs may be apart by their types.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/net_eval.h"
@@ -160,6 +161,21 @@ static void test_tolerance_follows_products(void **state) {
   assert_true(tolerance_with(product, SEER_DTYPE_F16) == 16.0 / 2048);
 }
 
+// Of many, one behind the other, as their square root.
+static void test_tolerance_of_many_products(void **state) {
+  (void)state;
+  enum { N = 64 };
+  char many[N * 48 + 128];
+  int n = snprintf(many, sizeof many, "graph \"g\" {\n  input %%x0 f32[4,4]\n");
+  for (int k = 0; k < N; k++)
+    n += snprintf(many + n, sizeof many - (size_t)n,
+        "  %%x%d f32 = MatMul \"\" v13 (%%x%d, %%x%d)\n", k + 1, k, k);
+  snprintf(many + n, sizeof many - (size_t)n, "  output %%x%d\n}\n", N);
+  assert_true(tolerance_with(many, SEER_DTYPE_BF16) == 4.0 * 8 / 256);
+  assert_true(tolerance_with(many, SEER_DTYPE_F16) == 4.0 * 8 / 2048);
+  assert_true(tolerance_of(many) == 1e-3);
+}
+
 static void test_tolerance_follows_types(void **state) {
   (void)state;
   double wide = tolerance_of(
@@ -205,6 +221,7 @@ int main(void) {
       cmocka_unit_test(test_tolerance_follows_types),
       cmocka_unit_test(test_tolerance_follows_depth),
       cmocka_unit_test(test_tolerance_follows_products),
+      cmocka_unit_test(test_tolerance_of_many_products),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

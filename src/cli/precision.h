@@ -1,0 +1,86 @@
+// precision.h - what --precision costs and gains, for the commands that write libraries: the
+// network at the precision that was asked for (of `auto` at each that there is) is held against
+// itself at f32, in time and in its outputs.
+//
+//   open     loads it, at f32 too
+//   decide   schedules and times of all; libraries of both, run on the same inputs: how far the
+//            outputs are apart, whether that is within --tolerance, which precision `auto` takes
+//   finish   of a tuning: the same of the library that it has written
+//
+// What is compared is code that runs on this machine: of the target where its code does, else of
+// the machine's own (what is rounded is decided in the graph, and code adds f32's roundings only).
+// Nothing is written into the output folder before that, so that a refusal leaves it as it was.
+//
+// --tolerance refuses where it is given; `auto` keeps it, given or not. A precision that is slower
+// than f32 is said to be, in a line.
+//
+// Memory: all is in the arena that was given; `close` closes graphs and removes files. One thread.
+#ifndef SEER_CLI_PRECISION_H
+#define SEER_CLI_PRECISION_H
+
+#include "cli/deviations.h"
+#include "front/front.h"
+#include "tune/record.h"
+#include "tune/select/choose.h"
+
+enum { SEER_PRECISIONS = 3 };
+
+// The network at one precision.
+typedef struct {
+  seer_dtype dtype;
+  seer_network *network;
+  seer_choice *choices;  // by decide: what it would be compiled with
+  seer_choose_counts counts;
+  // A run, all sets of shapes once: by the analytic model; by what records have of each task (0:
+  // not of all); by runs of its library in turns with
+  // f32's, and what that took then (0: there were none).
+  double estimate_s, recorded_s, run_s, f32_run_s;
+  const char *folder;  // its library, to be compared; NULL: not built
+  bool is_compared;
+  seer_deviations deviations;  // from f32
+} seer_version;
+
+typedef struct {
+  seer_context *context;
+  seer_arena *arena;
+  bool is_auto;
+  bool is_gated;  // by --tolerance
+  double tolerance;
+  const char *folder;  // of libraries that are compared
+  uint32_t n;  // versions; [0] is f32
+  seer_version version[SEER_PRECISIONS];
+  seer_version *taken;  // what is compiled; NULL: not decided yet
+  const char *text;  // what `auto` has taken and why; ""
+  const char *report;  // by finish, in lines: what it has said; ""
+  double own_s, f32_s;  // by finish: a run of `taken` and of f32, in turns; 0: not timed
+} seer_precise;
+
+// `model` as seer_front_load takes it. To be closed whatever it returns. At f32 nothing but that is
+// loaded, and nothing of what follows has anything to do.
+SEER_MUST_USE seer_status seer_precise_open(
+    seer_context *context, const char *model, seer_arena *arena, seer_precise *out);
+void seer_precise_close(seer_precise *precise);
+
+// How schedules are chosen, and times compared, for a decision.
+typedef enum {
+  // as `compile` chooses; by times of records if they have all, else by the model
+  SEER_PRECISE_COMPILE,
+  SEER_PRECISE_TUNE,  // untuned schedules, since tuning comes after; by runs in turns
+  SEER_PRECISE_TUNE_UNTIMED  // the same by the model: where measurements are not of this machine
+} seer_precise_how;
+
+// Sets `taken`, its choices and the option --precision, and says on stderr what was found.
+// Errors: INVALID an output is further off than --tolerance allows; those of compiling and running.
+SEER_MUST_USE seer_status seer_precise_decide(seer_precise *precise, seer_precise_how how);
+
+// Of the library of `taken` in `folder`: how far it is from f32's, and whether it is as fast. f32
+// has the schedules that `records` know (NULL: untuned ones). seconds: for the comparison of times,
+// about; 0: there is none. Says on stderr what was found.
+// Errors: as of decide; after INVALID the library in `folder` is removed.
+SEER_MUST_USE seer_status seer_precise_finish(
+    seer_precise *precise, const char *folder, seer_records *records, double seconds);
+
+// What is known of `taken`, for programs; NULL at f32 that was asked for. Owned by the caller.
+json_t *seer_precise_json(const seer_precise *precise);
+
+#endif
