@@ -6,8 +6,9 @@
 BENCH_NETWORKS   names, with options behind a colon; further options of one are told from names by their `=`
 BENCH_BUDGET     of each tuning, from nothing; 300s
 BENCH_THREADS    of one inference; 2
-BENCH_PEERS      of onnxruntime, openvino, ncnn, mnn, inductor (PyTorch's, with freezing and max-autotune); the first two.
-                 The first one's answer is what all others are held against
+BENCH_PEERS      of onnxruntime, openvino (in f32), openvino-default (in the precision that it chooses), ncnn, mnn, inductor
+                 (PyTorch's, with freezing and max-autotune); the first three. The first one's answer is what all others are held
+                 against. Each row says what all of them ran in; the fastest peer is of those that ran in what the network did
 BENCH_BEFORE     another familyseer: it tunes with the same budget, and both libraries take turns
 BENCH_ALSO       one: the same library and the peers with one thread; four: four sessions at once (bench/sessions.c)
 BENCH_KEEP       folder for bench.json, bench.md, and records, libraries and reports of each network. Otherwise the first
@@ -54,7 +55,7 @@ def setting():
         sys.exit(f"BENCH_BEFORE: there is no program {before}")
     known = [kind for kind in measure.peer_bench.MAKERS if kind != "ours"]
     return measure.Setting(budget=os.environ.get("BENCH_BUDGET", "300s"), threads=int(os.environ.get("BENCH_THREADS", "2")),
-                           peers=listed("BENCH_PEERS", "onnxruntime,openvino", known),
+                           peers=listed("BENCH_PEERS", "onnxruntime,openvino,openvino-default", known),
                            before=before and os.path.abspath(before), also=listed("BENCH_ALSO", "", ["one", "four"]),
                            keep=os.environ.get("BENCH_KEEP") or None)
 

@@ -240,7 +240,7 @@ def measure(name, setting):
 # ---- the machine and what else takes part
 def version(peer):
     """The package's, in the environment that it runs in; None if it is not there."""
-    package = {"inductor": "torch"}.get(peer, peer)
+    package = {"inductor": "torch", "openvino-default": "openvino"}.get(peer, peer)
     python = peer_bench.PYTHON.get(peer, sys.executable)
     try:
         return run(python, "-c", f"from importlib.metadata import version; print(version({package!r}))").strip()

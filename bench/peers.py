@@ -7,7 +7,7 @@ Each contender is a process of its own, stopped (SIGSTOP) while another one runs
 in random order, at least --blocks of them; the ratio of two contenders is the median of the ratios of their blocks of the
 same round, with a 95 % bootstrap interval. All get the same inputs, and before anything is timed each one's answer is held
 against the first peer's. A peer that does not take the network, or computes something else, is left out and named. Prints a
-table, or one JSON object with --json. What a contender says goes to stderr with --verbose.
+table with the precision that each one ran its products in, as it says itself, or one JSON object with --json. What a contender says goes to stderr with --verbose.
 """
 import argparse
 import atexit
@@ -39,16 +39,28 @@ def aligned(value):
 
 
 # A maker: (file, feeds, threads, folder of its own) -> a function that runs it once and gives the model's outputs in order.
-# f32 throughout: what would compute in less is told not to.
+# f32 throughout: what would compute in less is told not to, but for openvino-default, which is what people get who ask for nothing.
+# The function's attribute `precision` says what products are computed in; without it, it is the file's.
 def open_ours(path, threads):
     sys.path.insert(0, os.path.join(ROOT, "python"))
     import familyseer
     return familyseer.Model(path, threads=threads, pin=True)
 
 
+def our_precision(path):
+    """What a library says that it was made with; None: the file's."""
+    with open(os.path.join(os.path.dirname(path), "model.json"), encoding="utf-8") as file:
+        return json.load(file).get("precision")
+
+
 def make_ours(path, feeds, threads, folder):
     model = open_ours(path, threads)
-    return lambda: list(model.run(feeds).values())
+
+    def run():
+        return list(model.run(feeds).values())
+
+    run.precision = our_precision(path)
+    return run
 
 
 def make_ours_bound(path, feeds, threads, folder):
@@ -63,6 +75,7 @@ def make_ours_bound(path, feeds, threads, folder):
         model._session.run()
         return [model._cut(i, v, y) for i, (v, y) in enumerate(zip(own.outputs, out))] if is_sized else out
 
+    run.precision = our_precision(path)
     return run
 
 
@@ -95,20 +108,46 @@ def make_onnxruntime_bound(path, feeds, threads, folder):
     return run
 
 
-def make_openvino(path, feeds, threads, folder):
+PRODUCTS = {"Convolution", "GroupConvolution", "Deconvolution", "FullyConnected", "MatMul", "RNNCell", "RNNSeq", "ScaledDotProductAttention",
+            "ScaledDotProductAttentionWithKVCache", "LLMMLP", "QKVProjection"}
+
+
+def openvino_precision(compiled):
+    """Of the products of the graph that runs, by how many have each: "bf16", or "i8 f32". Where it has none, what was asked for."""
+    names, counts = {"i8": "i8", "u8": "i8"}, {}
+    for node in compiled.get_runtime_model().get_ordered_ops():
+        if node.get_rt_info()["layerType"].astype(str) in PRODUCTS:
+            kind = node.get_rt_info()["runtimePrecision"].astype(str)
+            counts[names.get(kind, kind)] = counts.get(names.get(kind, kind), 0) + 1
+    hint = {"float": "f32", "bfloat16": "bf16", "float16": "f16"}
+    asked = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+    return " ".join(sorted(counts, key=lambda kind: -counts[kind])) or hint.get(asked, asked)
+
+
+def openvino_with(options, path, feeds, threads):
     import openvino
     core = openvino.Core()
     model = core.read_model(path)
     model.reshape({name: list(value.shape) for name, value in feeds.items()})
     compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": str(threads), "NUM_STREAMS": "1",
-                                                 "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
+                                                 "PERFORMANCE_HINT": "LATENCY", **options})
     request = compiled.create_infer_request()
 
     def run():
         answer = request.infer(feeds)
         return [answer[port] for port in compiled.outputs]
 
+    run.precision = openvino_precision(compiled)
     return run
+
+
+def make_openvino(path, feeds, threads, folder):
+    return openvino_with({"INFERENCE_PRECISION_HINT": "f32"}, path, feeds, threads)
+
+
+def make_openvino_default(path, feeds, threads, folder):
+    """Its precision is its own choice: bf16, or f16, where the processor has instructions for it."""
+    return openvino_with({}, path, feeds, threads)
 
 
 def shell(*command, cwd):
@@ -204,7 +243,7 @@ def make_inductor(path, feeds, threads, folder):
     return run
 
 
-MAKERS = {"ours": make_ours, "onnxruntime": make_onnxruntime, "openvino": make_openvino, "ncnn": make_ncnn, "mnn": make_mnn,
+MAKERS = {"ours": make_ours, "onnxruntime": make_onnxruntime, "openvino": make_openvino, "openvino-default": make_openvino_default, "ncnn": make_ncnn, "mnn": make_mnn,
           "inductor": make_inductor}
 # With inputs and outputs where they are: what a call costs is the network's alone.
 BOUND_MAKERS = {"ours": make_ours_bound, "onnxruntime": make_onnxruntime_bound}
@@ -220,6 +259,8 @@ def contend(kind, path, threads, folder, is_bound):
     for _ in range(5):
         answer = run()
     np.savez(f"{folder}/answer.npz", *answer)
+    with open(f"{folder}/precision", "w", encoding="utf-8") as file:
+        file.write(getattr(run, "precision", None) or "")
     print("ready", file=to_parent, flush=True)
     for line in sys.stdin:
         budget, times = float(line) * 1e-3, []
@@ -254,6 +295,9 @@ class Contender:
         self.stop()
         with np.load(f"{self.folder}/answer.npz") as answer:
             self.answer = [answer[key] for key in answer.files]
+        with open(f"{self.folder}/precision", encoding="utf-8") as file:
+            self.precision = file.read() or file_precision(args.onnx)
+        self.error = 0.0  # of the largest output of the judge
 
     def stop(self):
         os.kill(self.process.pid, signal.SIGSTOP)
@@ -289,6 +333,27 @@ def random_feeds(path):
     return feeds
 
 
+QUANTISED = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "QGemm", "ConvInteger",
+             "MatMulInteger"}
+
+
+def file_precision(path):
+    """What the products of a file are of: "f32", "i8 f32", "4 bits f32"."""
+    import onnx
+    graph = onnx.load(path, load_external_data=False).graph
+    bits = {a.i for n in graph.node if n.op_type == "MatMulNBits" for a in n.attribute if a.name == "bits"}
+    found = [f"{b} bits" for b in sorted(bits or {4})] if any(n.op_type == "MatMulNBits" for n in graph.node) else []
+    found += ["i8"] if any(n.op_type in QUANTISED for n in graph.node) else []
+    floats = {onnx.TensorProto.FLOAT: "f32", onnx.TensorProto.FLOAT16: "f16", onnx.TensorProto.BFLOAT16: "bf16", onnx.TensorProto.DOUBLE: "f64"}
+    kinds = {t.data_type for t in graph.initializer} | {v.type.tensor_type.elem_type for v in graph.input}
+    return " ".join(found + [name for kind, name in floats.items() if kind in kinds]) or "f32"
+
+
+def is_lower(contender, judge):
+    """Whether it computes in something narrower than f32 that the judge does not compute in."""
+    return bool(set(contender.precision.split()) - set(judge.precision.split()) - {"f32", "f64"})
+
+
 def check_answer(c, judge, tolerance):
     """Its outputs against those of another, by size (ncnn drops a batch of one)."""
     if len(c.answer) != len(judge.answer):
@@ -297,7 +362,9 @@ def check_answer(c, judge, tolerance):
         got, want = got.astype(np.float64), want.astype(np.float64)
         error = np.inf if got.size != want.size else np.abs(got.ravel() - want.ravel()).max() / max(np.abs(want).max(), 1e-30)
         if not error <= tolerance:
-            raise Unfit(f"an output differs from {judge.name}'s by {error:.2g} of its largest (shapes {got.shape}, {want.shape})")
+            raise Unfit(f"an output differs from {judge.name}'s by {error:.2g} of its largest (shapes {got.shape}, {want.shape}; "
+                        f"{c.precision}, {judge.name} {judge.precision})")
+        c.error = max(c.error, error)
 
 
 def start(args, folder):
@@ -315,7 +382,7 @@ def start(args, folder):
         try:
             contender = Contender(name, kind, path, args, folder)
             judge = judge or contender
-            check_answer(contender, judge, args.tolerance)
+            check_answer(contender, judge, args.low_tolerance if is_lower(contender, judge) else args.tolerance)
             ready.append(contender)
         except Unfit as reason:
             if name in must:
@@ -343,6 +410,8 @@ def main():
     parser.add_argument("--block", type=float, default=300, help="ms")
     parser.add_argument("--tolerance", type=float, default=1e-2,
                         help="of the largest output; quantised networks spread single steps further")
+    parser.add_argument("--low-tolerance", type=float, default=0.3,
+                        help="the same of who computes in less than the first peer; how far it is off stands in its row")
     parser.add_argument("--blocks", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
@@ -370,8 +439,10 @@ def main():
         c.end()
     first = contenders[0].name
     result = {"threads": args.threads, "blocks": args.blocks, "block_ms": args.block, "contenders": {}, "left_out": left_out}
+    by_name = {c.name: c for c in contenders}
     for name, values in latency.items():
-        entry = {"median_ms": statistics.median(values), "min_ms": min(values)}
+        entry = {"median_ms": statistics.median(values), "min_ms": min(values), "precision": by_name[name].precision,
+                 "error": float(by_name[name].error)}
         if name != first:
             ratios = [a / b for a, b in zip(latency[first], values)]
             entry["ratio"] = statistics.median(ratios)
@@ -380,10 +451,10 @@ def main():
     if args.json:
         print(json.dumps(result))
         return
-    print(f"{'':16s} {'median':>10s} {'min':>10s}   {first} / this")
+    print(f"{'':16s} {'median':>10s} {'min':>10s}  {'precision':9s} {'error':>7s}   {first} / this")
     for name, entry in result["contenders"].items():
         ratio = f"{entry['ratio']:.3f} [{entry['ratio_low']:.3f}, {entry['ratio_high']:.3f}]" if "ratio" in entry else ""
-        print(f"{name:16s} {entry['median_ms']:7.3f} ms {entry['min_ms']:7.3f} ms   {ratio}")
+        print(f"{name:16s} {entry['median_ms']:7.3f} ms {entry['min_ms']:7.3f} ms  {entry['precision']:9s} {entry['error']:7.1e}   {ratio}")
     for name, reason in left_out.items():
         print(f"{name:16s} left out: {reason}")
 

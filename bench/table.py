@@ -23,9 +23,20 @@ def times(row, other, turns="turns"):
     return dig(row, turns, "contenders", other, "times")
 
 
+def precision(row, other, turns="turns"):
+    return dig(row, turns, "contenders", other, "precision")
+
+
+def narrow(row, other, turns):
+    """Of what it ran in, all below f32."""
+    return set((precision(row, other, turns) or "f32").split()) - {"f32", "f64"}
+
+
 def fastest_peer(row, result, turns="turns"):
-    """(its name, how many times as fast we are) of the peer that leaves us the least."""
-    there = [(peer, times(row, peer, turns)) for peer in result["peers"] if times(row, peer, turns)]
+    """(its name, how many times as fast we are) of the peer that leaves us the least, of those that ran in our precision: who
+    computes in less has another answer."""
+    there = [(peer, times(row, peer, turns)) for peer in result["peers"]
+             if times(row, peer, turns) and narrow(row, peer, turns) == narrow(row, "tuned", turns)]
     return min(there, key=lambda p: p[1]["median"]) if there else (None, None)
 
 
@@ -60,6 +71,21 @@ def peer_text(peer, value):
     return MISSING if value is None else f"{interval(value)} {peer}"
 
 
+def in_its_precision(row, peer):
+    """A peer's figure, with what it ran in where that is not the network's."""
+    own, its = precision(row, "tuned"), precision(row, peer)
+    return interval(times(row, peer)) + (f" ({its})" if its and its != own else "")
+
+
+def precisions(row, result):
+    """"f32", or what each one ran in."""
+    names = ["tuned", *(["before"] if result["before"] else []), *result["peers"]]
+    found = [(name, precision(row, name)) for name in names if precision(row, name)]
+    if not found:
+        return MISSING
+    return found[0][1] if len({its for _, its in found}) == 1 else ", ".join(f"{name} {its}" for name, its in found)
+
+
 def columns(result):
     """(heading, row -> text), in order."""
     found = [("network", lambda r: r["network"]), ("latency", lambda r: number(dig(r, "latency", "median_ms"), "{:.3f} ms")),
@@ -70,9 +96,10 @@ def columns(result):
     if result["before"]:
         found.append(("x before", lambda r: interval(times(r, "before"))))
         found.append(("x before (bench --compare)", lambda r: number(1 / r["compare_before"]["ratio"] if "compare_before" in r else None)))
-    found += [(f"x {peer}", lambda r, peer=peer: interval(times(r, peer))) for peer in result["peers"]]
+    found += [(f"x {peer}", lambda r, peer=peer: in_its_precision(r, peer)) for peer in result["peers"]]
     if result["peers"]:
         found.append(("x fastest peer", lambda r: peer_text(*fastest_peer(r, result))))
+    found.append(("precision", lambda r: precisions(r, result)))
     if "one" in result["also"]:
         found.append(("one thread", lambda r: number(dig(r, "one", "contenders", "tuned", "median_ms"), "{:.3f} ms")))
         found.append(("one thread, x fastest peer", lambda r: peer_text(*fastest_peer(r, result, "one"))))
