@@ -342,6 +342,61 @@ static void squares(void **state) {
   end(&t, 1000);
 }
 
+// The same of what the kernel has written itself, row by row: each time other values in one place,
+// read by two loops with a change between them, and by one that changes it as it goes.
+static void own_squares(void **state) {
+  (void)state;
+  static const char *const outer[] = {"for", "unroll"};
+  static const char *const changes[][2] = {{"", ""},
+      {"        unroll @a < 9 stage 0 {\n          vector @b < 24 stage 0 {\n"
+       "            store $x[@a, @b] stage 0 = $y[@o, @a, @b] * $y[@o, @a, @b]\n"
+       "          }\n        }\n",
+          ""},
+      {"",
+          "          vector @c < 9 stage 0 {\n"
+          "            store $x[@c, @u + 1] stage 0 = $z[@o, @u, @c]\n          }\n"}};
+  trial t;
+  begin(&t);
+  for (int d = SEER_DTYPE_NONE + 1; d < SEER_DTYPE_COUNT; d++) {
+    const char *dtype = seer_dtype_name((seer_dtype)d);
+    for (size_t k = 0; k < SEER_COUNT_OF(outer) * SEER_COUNT_OF(changes); k++) {
+      const char *const *change = changes[k / SEER_COUNT_OF(outer)];
+      const char *text = seer_arena_printf(t.arena,
+          "loop test {\n"
+          "  input $y %s[3, 9, 25] of 0\n"
+          "  local $x %s[9, 25] of 1\n"
+          "  output $z %s[3, 24, 9] of 2\n"
+          "  output $w %s[3, 24, 9] of 3\n"
+          "  phase {\n"
+          "      %s @o < 3 stage 0 {\n"
+          "        alloc $x stage 0\n"
+          "        unroll @i < 9 stage 0 {\n"
+          "          vector @j < 25 stage 0 {\n"
+          "            store $x[@i, @j] stage 0 = $y[@o, @i, @j]\n"
+          "          }\n"
+          "        }\n"
+          "        unroll @u < 24 stage 0 {\n"
+          "          vector @v < 9 stage 0 {\n"
+          "            store $z[@o, @u, @v] stage 0 = $x[@v, @u]\n"
+          "          }\n%s"
+          "        }\n%s"
+          "        unroll @p < 24 stage 0 {\n"
+          "          vector @q < 9 stage 0 {\n"
+          "            store $w[@o, @p, @q] stage 0 = $x[@q, @p]\n"
+          "          }\n"
+          "        }\n"
+          "      }\n"
+          "  }\n"
+          "}\n",
+          dtype, dtype, dtype, dtype, outer[k % SEER_COUNT_OF(outer)], change[1], change[0]);
+      assert_true(check_text(&t, text, MODERATE, 0));
+      seer_arena_reset(t.arena);
+    }
+  }
+  assert_true(t.met[SEER_VEC_SHUFFLE] > 100);
+  end(&t, 60);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operators),
@@ -350,6 +405,7 @@ int main(void) {
       cmocka_unit_test(reductions),
       cmocka_unit_test(steps),
       cmocka_unit_test(squares),
+      cmocka_unit_test(own_squares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,9 @@
 // row of what both have in the first halves of each block, and one of what they have in the second.
 #include "code/access/access.h"
 
-enum { TAG_SQUARE = 210 };
+// Of memory that the same phase writes, a square holds for one time through its copies, if nothing
+// in them writes there: sums of lanes, which lie in the kernel's own memory.
+enum { TAG_SQUARE = 210, TAG_OWN_SQUARE = 211 };
 
 // ---- shuffles
 
@@ -78,6 +80,17 @@ static const seer_gen_open *find_copies(const seer_gen *g, const seer_gen_addr *
   return NULL;
 }
 
+// Something in the loop writes to the buffer.
+static bool is_written_in(const seer_loop *loop, uint32_t id, uint32_t buf) {
+  for (; id != 0; id = loop->node[id].next) {
+    const seer_loop_node *node = &loop->node[id];
+    if (node->kind == SEER_NODE_FOR && is_written_in(loop, node->body, buf)) return true;
+    for (uint32_t k = 0; node->kind == SEER_NODE_STORE && k < node->n_values; k++)
+      if (node->buf[k] == buf) return true;
+  }
+  return false;
+}
+
 static bool is_row_safe(const seer_gen *g, const seer_gen_addr *first) {
   seer_gen_addr last = *first;
   last.at.c += (int64_t)g->lanes - 1;
@@ -87,11 +100,14 @@ static bool is_row_safe(const seer_gen *g, const seer_gen_addr *first) {
 seer_vec seer_access_load_turned(
     seer_gen *g, const seer_gen_addr *addr, seer_vec_elem elem, const seer_gen_condition *c) {
   uint32_t n = g->lanes, elem_bytes = seer_dtype_bytes(g->loop->buf[addr->buf].dtype);
-  bool is_fixed = !g->buf[addr->buf].is_written && !g->tile->buf[addr->buf].is_register;
-  if (!addr->is_regular || !is_fixed || c->uniform.i != 0 || c->mask.i != 0 || n < 2)
+  bool is_fixed = !g->buf[addr->buf].is_written;
+  if (!addr->is_regular || g->tile->buf[addr->buf].is_register || c->uniform.i != 0 ||
+      c->mask.i != 0 || n < 2)
     return SEER_GEN_NONE;
   const seer_gen_open *copies = find_copies(g, addr);
   if (!copies || g->var[copies->var].kind != SEER_GEN_CONST) return SEER_GEN_NONE;
+  if (!is_fixed && is_written_in(g->loop, g->loop->node[copies->node].body, addr->buf))
+    return SEER_GEN_NONE;
   int64_t now = g->var[copies->var].c, nth = now % n;
   seer_gen_addr first = *addr;
   first.at.c -= nth;
@@ -101,8 +117,10 @@ seer_vec seer_access_load_turned(
   if (may_differ && !is_row_safe(g, &first)) return SEER_GEN_NONE;
   seer_vec p = seer_access_pointer(g, &first, SEER_GEN_NONE, 0, SEER_GEN_NONE, 1);
   seer_vec step = seer_gen_const_i64(g, addr->at.lane);
-  int64_t key = (g->fence * SEER_VEC_MAX_LANES + n) * SEER_VEC_MAX_LANES;
-  seer_vec v = seer_gen_memo_find(g, TAG_SQUARE, p, step, key + nth);
+  uint32_t tag = is_fixed ? TAG_SQUARE : TAG_OWN_SQUARE;
+  int64_t key = is_fixed ? g->fence : copies->nth;
+  key = (key * SEER_VEC_MAX_LANES + n) * SEER_VEC_MAX_LANES;
+  seer_vec v = seer_gen_memo_find(g, tag, p, step, key + nth);
   if (v.i != 0) return v;
   seer_vec row[SEER_VEC_MAX_LANES];
   for (uint32_t l = 0; l < n; l++) {
@@ -110,6 +128,6 @@ seer_vec seer_access_load_turned(
     row[l] = seer_access_load(g, &first, elem, n, at, elem_bytes);
   }
   turn(g, row, n);
-  for (uint32_t k = 0; k < n; k++) seer_gen_memo_add(g, TAG_SQUARE, p, step, key + k, row[k]);
+  for (uint32_t k = 0; k < n; k++) seer_gen_memo_add(g, tag, p, step, key + k, row[k]);
   return row[nth];
 }

@@ -24,10 +24,14 @@ void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c,
   g->tick++;
 }
 
-void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
+void seer_gen_open_loop(seer_gen *g, uint32_t node, int64_t trip, bool is_copies) {
   SEER_ASSERT(g->n_open < SEER_GEN_MAX_OPEN, "%u open loops", g->n_open);
-  g->open[g->n_open++] =
-      (seer_gen_open){.var = var, .trip = trip, .is_copies = is_copies, .depth = g->depth};
+  g->open[g->n_open++] = (seer_gen_open){.node = node,
+      .var = g->loop->node[node].var,
+      .nth = g->n_opened++,
+      .trip = trip,
+      .is_copies = is_copies,
+      .depth = g->depth};
 }
 
 // Loads after it are not merged with loads before it.
@@ -142,7 +146,7 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
   if (seer_gen_mode_of(g, id) == SEER_TILE_LANES) {
     for_lanes(g, id, bound, each, user);
   } else {
-    seer_gen_open_loop(g, node->var, g->now[id].trip, true);
+    seer_gen_open_loop(g, id, g->now[id].trip, true);
     g->open[g->n_open - 1].is_cut = bound.i != 0;
     for (int64_t i = 0; i < g->now[id].trip; i++) {
       uint32_t keep = g->n_pred;

@@ -105,7 +105,9 @@ typedef struct {
 
 // A loop whose body is being emitted.
 typedef struct {
+  uint32_t node;
   uint32_t var;
+  uint32_t nth;  // of all that were opened
   int64_t trip;  // at most so many iterations
   bool is_copies;  // one copy of the body per value; else it stays a loop (or numbers the parts)
   bool is_cut;  // some of its copies may not be meant
@@ -139,6 +141,7 @@ typedef struct {
   bool is_in_sum;  // the value of a sum over an axis is being built
   uint32_t n_open;
   seer_gen_open open[SEER_GEN_MAX_OPEN];  // outermost first
+  uint32_t n_opened;  // so far
   uint32_t n_pred;
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
   bool in_version, is_general;
@@ -294,7 +297,7 @@ bool seer_gen_is_true(seer_gen *g, seer_expr predicate);
 bool seer_gen_cuts(const seer_gen *g, uint32_t node);  // the bound has to be looked at
 seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
 void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, seer_vec value);
-void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies);
+void seer_gen_open_loop(seer_gen *g, uint32_t node, int64_t trip, bool is_copies);
 void seer_gen_fence(seer_gen *g);  // loads after it are not merged with loads before it
 // An open `for (i = 0; i < trips; i++)`.
 typedef struct {

@@ -43,7 +43,7 @@ static uint32_t decode_part(seer_gen *g, uint32_t phase) {
     } else {
       seer_gen_bind_var(g, node->var, SEER_GEN_VALUE, 0, i);
     }
-    seer_gen_open_loop(g, node->var, node->extent, false);
+    seer_gen_open_loop(g, id, node->extent, false);
     if (!g->tile->of[id].is_exact)
       seer_vec_leave_unless(
           g->b, seer_vec2(g->b, SEER_VEC_SLT, i, seer_gen_expr(g, node->bound).v));

@@ -33,7 +33,7 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   }
   seer_gen_open_run loop = seer_gen_begin_loop(g, trips, may_be_empty, !has_loop(g, node->body));
   seer_vec first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
-  seer_gen_open_loop(g, node->var, g->now[id].trip, false);
+  seer_gen_open_loop(g, id, g->now[id].trip, false);
   for (int64_t k = 0; k < step; k++) {
     seer_gen_bind_var(g, node->var, SEER_GEN_VALUE, k, first);
     if (plan->is_tight && k > 0) seer_gen_fence(g);

@@ -202,7 +202,9 @@ static seer_status emit_softmax_kind(seer_emit *emit, const seer_node *node, boo
         emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at), load_row(emit, max, &rows, at));
     body = seer_op_2(emit, SEER_EXPR_SUB, shifted, seer_op_1(emit, SEER_EXPR_LOG, total));
   } else {
-    body = seer_op_2(emit, SEER_EXPR_DIV, seer_emit_load_temp(emit, exps, at), total);
+    // The sum is 1 or more, or NaN: its reciprocal loses nothing, and is one division a row.
+    seer_expr share = seer_op_2(emit, SEER_EXPR_DIV, seer_op_num(emit, out->dtype, 1.0), total);
+    body = seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load_temp(emit, exps, at), share);
   }
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
   return SEER_OK;
