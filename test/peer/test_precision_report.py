@@ -3,7 +3,6 @@ NaN and infinities; --tolerance, which refuses and leaves what was there; `auto`
 estimate, on made-up machines only.
 SEER_TEST: timeout=300"""
 import contextlib
-import ctypes
 import json
 import os
 import re
@@ -14,7 +13,7 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from peer import FAMILYSEER, familyseer, run_ours, run_tests
+from peer import familyseer, run_ours, run_tests
 
 ROOT = os.environ.get("TEST_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 LINE = re.compile(r"^  (\S+?)(?: for (.*?))?: max error (\S+) \((\S+) of the largest, (\S+)\), mean (\S+), cosine ([^\s,;]+)"
@@ -243,24 +242,6 @@ def tunes():
         assert '"precision":"f32"' in done.stdout and precision_of(at) == "f32"
 
 
-def from_c():
-    """A program that tunes by itself has no report, and is told so where it asks for what needs one."""
-    library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(FAMILYSEER)), "libfamilyseer.so"))
-    library.seer_tuner_message.restype = ctypes.c_char_p
-    with folder_with() as (_, model):
-        for options, wrong in (({"precision": "auto"}, "only the commands compile and tune can choose"),
-                               ({"precision": "bf16", "tolerance": "0.01"}, "only the commands compile and tune hold"),
-                               ({"precision": "bf16"}, None), ({"precision": "f32", "tolerance": "0.01"}, None)):
-            tuner = ctypes.c_void_p()
-            assert library.seer_tuner_create(ctypes.byref(tuner)) == 0
-            for name, value in options.items():
-                assert library.seer_tuner_set(tuner, name.encode(), value.encode()) == 0, name
-            failed = library.seer_tuner_load(tuner, model.encode())
-            message = library.seer_tuner_message(tuner).decode()
-            assert failed == (wrong is not None) and (wrong or "") in message, f"{options}: {message}"
-            library.seer_tuner_destroy(tuner)
-
-
 run_tests([("numbers.bf16", lambda: numbers("bf16")), ("numbers.f16", lambda: numbers("f16")),
            ("no_numbers.bf16", lambda: no_numbers("bf16")), ("no_numbers.f16", lambda: no_numbers("f16")),
            ("several_shapes", several_shapes), ("refuses", refuses),
@@ -269,4 +250,4 @@ run_tests([("numbers.bf16", lambda: numbers("bf16")), ("numbers.f16", lambda: nu
            ("auto.default", lambda: auto("zen4-avx512", [], "f32", "bf16 (", "--tolerance allows 0.002", "in output '")),
            ("auto.slow", lambda: auto("server", ["--tolerance", 0.05], "f32", "bf16 (", "f16 (", "is not 5 % faster")),
            ("auto.strict", lambda: auto("zen4-avx512", ["--tolerance", 0.05, "--strict-math"], "f32", "--strict-math")),
-           ("same_as_asked", same_as_asked), ("slower", slower), ("tunes", tunes), ("from_c", from_c)])
+           ("same_as_asked", same_as_asked), ("slower", slower), ("tunes", tunes)])
