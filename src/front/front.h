@@ -82,7 +82,9 @@ typedef struct {
   // Of structure, shape and the order of the DAG's buffers and stages: schedules and kernels know
   // those by their places, so that only steps that have the same in that order are one task.
   uint64_t number;
-  uint32_t weight;  // how many subgraphs of the network share it, over all sets of shapes
+  // How many subgraphs of the network share it, over all sets of shapes; those of a stretch count
+  // once for each image.
+  uint32_t weight;
   double flops;  // of one instance
   const char *anchor_class;
   const char *ops;  // ONNX operators of the subgraphs that share it: "Conv Relu"; first met first
@@ -106,26 +108,42 @@ typedef struct {
   seer_node_id node;  // HOST, LOOP_BEGIN, LOOP_END, BRANCH: no dag, but the node
   uint32_t n_body;  // LOOP_BEGIN: steps between it and its end
   uint32_t n_then, n_else;  // BRANCH: steps behind it, of which one or the other run
+  // 0: runs whole; else 1 + index of its stretch: task and dag are those of one image of the batch,
+  // whose values are an n-th of the graph's (images.h)
+  uint32_t stretch;
 } seer_step;
+
+// Steps one after another that run image by image: kernels, copies and views (images.h).
+typedef struct {
+  uint32_t first, n_step;
+  uint32_t n_images;  // >= 2
+  bool is_apart;  // an image a thread; else one image after another, each on all threads
+} seer_stretch;
 
 typedef struct seer_network {
   seer_graph *graph;
   uint32_t n_task, n_step;
   seer_task *task;
   seer_step *step;  // in execution order
+  uint32_t n_stretch;
+  seer_stretch *stretch;  // in that order, disjoint, in no loop or branch
   const char *notice;  // "", or what was assumed about the input shapes: to be shown to the user
   // Several sets of input shapes: each has a network of its own, with its graph and its steps, over
   // one list of tasks that all have. set[0] is what seer_front_load returns.
   uint32_t n_set;  // 1: no others
   struct seer_network **set;
   const char *shapes;  // of this set, safe to show: "input_ids[1,128] mask[1,128]"
-  uint32_t *count;  // by task: how many steps of this set it has
+  uint32_t *count;  // by task: how many steps of this set it has, weighed as in seer_task
 } seer_network;
 
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
 SEER_MUST_USE seer_status seer_network_build(
     const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network);
 
+// The number of a task: of the key of its DAG and seer_dag_numbers of its n_buf buffers.
+uint64_t seer_task_number(const seer_dag_key *key, const uint32_t *numbers, uint32_t n_buf);
+// How often the step's kernel runs in a run: once for each image of its stretch, or once.
+uint32_t seer_step_n_images(const seer_network *network, const seer_step *step);
 seer_step_kind seer_step_kind_of_op(const seer_op_desc *op);  // KERNEL: none of the runtime's
 bool seer_step_has_task(const seer_step *step);  // KERNEL, COPY
 // The task of the step of that name; UINT32_MAX: none. The search begins at step `hint`.
@@ -139,6 +157,8 @@ seer_val seer_step_value(
     const seer_graph *graph, const seer_step *step, uint32_t k, bool *out_is_made);
 // Kinds and lengths of steps fit; loops and branches lie whole within each other, each loop with
 // its own end; what a step reads was made before, and in no body or side that the step is not in.
+// Stretches lie one behind another at the top level, have kernels, copies and views alone, and what
+// a kernel there reads of what another one there has made is one image.
 // INVALID names the step. seer_network_build ends with it.
 SEER_MUST_USE seer_status seer_network_verify(const seer_network *network);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "front/bind.h"
+#include "front/images.h"
 #include "front/limit.h"
 #include "front/pass/literal.h"
 #include "front/sets.h"
@@ -114,6 +115,7 @@ static seer_status resolve_and_build(
   else
     SEER_TRY(seer_front_run_passes(l->context, graph));
   SEER_TRY(seer_network_build(l->context, graph, l->arena, out_network));
+  if (!l->is_literal) SEER_TRY(seer_images_make(l->context, *out_network, l->arena));
   (*out_network)->notice = notice;
   return SEER_OK;
 }

@@ -6,7 +6,7 @@
 // step whose result is read outside, one that is too short lacks what the branch takes from it.
 #include <string.h>
 
-#include "front/front.h"
+#include "front/images.h"
 #include "runtime/plan.h"
 
 const seer_node *seer_step_node(const seer_graph *graph, const seer_step *step) {
@@ -22,6 +22,10 @@ const seer_node *seer_step_node(const seer_graph *graph, const seer_step *step) 
       return seer_graph_node(graph, step->node);
   }
   return NULL;
+}
+
+uint32_t seer_step_n_images(const seer_network *network, const seer_step *step) {
+  return step->stretch ? network->stretch[step->stretch - 1].n_images : 1;
 }
 
 bool seer_step_has_task(const seer_step *step) {
@@ -233,6 +237,67 @@ static seer_status verify_part(
   return SEER_OK;
 }
 
+// ---- stretches
+
+// What a kernel of a stretch reads, and was made in it.
+static seer_status verify_reads(
+    const seer_network *network, const seer_stretch *stretch, const bool *is_made, uint32_t s) {
+  const seer_step *step = &network->step[s];
+  for (uint32_t b = 0; b < step->dag->n_buf; b++) {
+    seer_val v = step->value_of_buf[b];
+    const seer_dag_buf *buf = &step->dag->buf[b];
+    bool must_be_one = v.i && (buf->is_output || is_made[v.i]);
+    if (must_be_one && !seer_images_is_one(network->graph, v, buf, stretch->n_images))
+      return SEER_FAIL(INVALID,
+          "'%s' runs for each of %u images, and '%s' is not one of them there", step->name,
+          stretch->n_images, seer_graph_value(network->graph, v)->name);
+  }
+  return SEER_OK;
+}
+
+static seer_status verify_stretch(
+    const seer_network *network, uint32_t k, uint32_t from, seer_arena *scratch) {
+  const seer_stretch *stretch = &network->stretch[k];
+  if (stretch->first < from || stretch->first > network->n_step ||
+      stretch->n_step > network->n_step - stretch->first || stretch->n_images < 2)
+    return SEER_FAIL(INVALID, "stretch %u has %u steps from %u on and %u images", k,
+        stretch->n_step, stretch->first, stretch->n_images);
+  bool *is_made = SEER_NEW_ARRAY(scratch, bool, network->graph->n_value);
+  for (uint32_t s = stretch->first; s < stretch->first + stretch->n_step; s++) {
+    const seer_step *step = &network->step[s];
+    bool is_view = step->kind == SEER_STEP_VIEW;
+    if ((!is_view && !seer_step_has_task(step)) || step->stretch != k + 1)
+      return SEER_FAIL(INVALID, "'%s' can be no step of stretch %u", step->name, k);
+    if (!is_view) SEER_TRY(verify_reads(network, stretch, is_made, s));
+    for (uint32_t i = 0, n = seer_step_n_values(network->graph, step); i < n; i++) {
+      bool is_result;
+      seer_val v = seer_step_value(network->graph, step, i, &is_result);
+      if (is_result) is_made[v.i] = true;
+    }
+  }
+  return SEER_OK;
+}
+
+static seer_status verify_stretches(const seer_network *network, seer_arena *scratch) {
+  uint32_t n_in = 0, end = 0;
+  for (uint32_t k = 0; k < network->n_stretch; k++) {
+    SEER_TRY(verify_stretch(network, k, end, scratch));
+    end = network->stretch[k].first + network->stretch[k].n_step;
+    n_in += network->stretch[k].n_step;
+  }
+  for (uint32_t s = 0; s < network->n_step; s++) {
+    const seer_step *step = &network->step[s];
+    if (step->stretch > 0 && n_in-- == 0)
+      return SEER_FAIL(INVALID, "'%s' is in no stretch", step->name);
+    if (step->kind != SEER_STEP_LOOP_BEGIN && step->kind != SEER_STEP_BRANCH) continue;
+    for (uint32_t n = step->n_body + step->n_then + step->n_else; n > 0; n--)
+      if (network->step[s + n].stretch > 0)
+        return SEER_FAIL(
+            INVALID, "'%s' is in a loop or branch and in a stretch", network->step[s + n].name);
+  }
+  return SEER_OK;
+}
+
 seer_status seer_network_verify(const seer_network *network) {
   const seer_graph *graph = network->graph;
   seer_arena *scratch = seer_arena_create("network-verify");
@@ -251,6 +316,7 @@ seer_status seer_network_verify(const seer_network *network) {
       status = SEER_FAIL(
           INVALID, "output '%s' %s", seer_graph_value(graph, graph->output[k])->name, why);
   }
+  if (!status) status = verify_stretches(network, scratch);
   seer_arena_destroy(scratch);
   return status;
 }

@@ -146,7 +146,8 @@ seer_status seer_sets_join(seer_network **network, uint32_t n, seer_arena *arena
     own->shapes = shapes_text(own->graph, arena);
     own->count = SEER_NEW_ARRAY(arena, uint32_t, all.n_task + 1);
     for (uint32_t k = 0; k < own->n_step; k++)
-      if (seer_step_has_task(&own->step[k])) own->count[own->step[k].task]++;
+      if (seer_step_has_task(&own->step[k]))
+        own->count[own->step[k].task] += seer_step_n_images(own, &own->step[k]);
   }
   return SEER_OK;
 }

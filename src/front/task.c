@@ -85,11 +85,14 @@ static const char *dag_name(const seer_node *node, seer_arena *arena) {
 
 // ---- emission
 
-static uint64_t task_number(const seer_dag_key *key) {
-  return seer_hash_u64(key->structure, seer_hash_u64(key->shape, 0));
-}
 static uint64_t dag_number(const seer_dag_key *key) {
-  return seer_hash_u64(key->content, task_number(key));
+  return seer_hash_u64(key->content, seer_task_number(key, NULL, 0));
+}
+
+uint64_t seer_task_number(const seer_dag_key *key, const uint32_t *numbers, uint32_t n_buf) {
+  uint64_t number = seer_hash_u64(key->structure, seer_hash_u64(key->shape, 0));
+  for (uint32_t k = 0; k < n_buf; k++) number = seer_hash_u64(numbers[k], number);
+  return number;
 }
 
 // The numbers of a DAG's buffers, by which those of DAGs with equal keys stand for each other.
@@ -203,8 +206,7 @@ static void add_ops(const builder *b, const seer_group *group, seer_task *task) 
 static void find_task(builder *b, const seer_group *group, const seer_dag_key *key,
     const numbers *order, seer_step *step) {
   seer_network *network = b->network;
-  uint64_t number = task_number(key), id;
-  for (uint32_t k = 0; k < order->n; k++) number = seer_hash_u64(order->of[k], number);
+  uint64_t number = seer_task_number(key, order->of, order->n), id;
   if (!seer_map_get(b->task_of_number, number, &id)) {
     network->task = SEER_GROW(b->arena, seer_task, network->task, network->n_task, &b->cap_task);
     id = network->n_task++;

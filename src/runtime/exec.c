@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/fork.h"
 #include "runtime/host.h"
@@ -22,9 +23,15 @@ static uint64_t scratch_stride(const seer_plan_header *plan) {
   return plan->scratch_bytes > 0 ? round_up(plan->scratch_bytes, SCRATCH_ALIGN) + SCRATCH_SKEW : 0;
 }
 
-static uint64_t memory_bytes(const seer_plan_header *plan, uint32_t n_threads) {
+static uint64_t own_stride(const seer_rt_set *of) {
+  uint64_t n = of->private_bytes;
+  return n > 0 ? round_up(n, SCRATCH_ALIGN) + SCRATCH_SKEW : 0;
+}
+
+static uint64_t memory_bytes(const seer_rt_set *of, uint32_t n_threads) {
+  const seer_plan_header *plan = of->plan;
   return round_up(plan->arena_bytes, SCRATCH_ALIGN) + round_up(plan->shared_bytes, SCRATCH_ALIGN) +
-      scratch_stride(plan) * n_threads;
+      (scratch_stride(plan) + own_stride(of)) * n_threads;
 }
 
 // Zeroed, on cache lines of its own: a run writes to its session, and must not disturb that of
@@ -57,6 +64,9 @@ static void place_buffers(const seer_session *session, seer_bound_plan *out) {
   uint64_t shared = round_up(plan->shared_bytes, SCRATCH_ALIGN);
   out->scratch_stride = scratch_stride(plan);
   out->scratch = plan->scratch_bytes > 0 ? session->memory + arena + shared : NULL;
+  out->own_stride = own_stride(of);
+  out->own =
+      session->memory + arena + shared + out->scratch_stride * seer_pool_threads(session->pool);
   for (uint32_t i = 0; i < plan->n_phase; i++) out->n_parts[i] = of->phase[i].n_parts;
   for (uint32_t i = 0; i < plan->n_arg; i++) {
     const seer_plan_arg *arg = &of->arg[i];
@@ -70,6 +80,9 @@ static void place_buffers(const seer_session *session, seer_bound_plan *out) {
       case SEER_ARG_WEIGHT:
         // Kernels only read it. A library without weights has no place for them: NULL.
         out->buffer[i] = (void *)((uintptr_t)session->model->weights + (uintptr_t)arg->offset);
+        break;
+      case SEER_ARG_PRIVATE:
+        out->buffer[i] = out->own + arg->offset;
         break;
       case SEER_ARG_INPUT:
       case SEER_ARG_OUTPUT:
@@ -89,7 +102,7 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
   for (uint32_t s = 0; has_all && s < model->n_set; s++) {
     session->n_plan++;
     has_all = make_tables(&model->set[s], &session->plan[s]);
-    uint64_t n = memory_bytes(model->set[s].plan, seer_pool_threads(pool));
+    uint64_t n = memory_bytes(&model->set[s], seer_pool_threads(pool));
     if (n > session->n_memory_bytes) session->n_memory_bytes = n;
   }
   if (!has_all) {
@@ -254,21 +267,109 @@ static seer_rt_code run_branch(
   return SEER_RT_OK;
 }
 
-static seer_rt_code run_kernel(const seer_session *session, const seer_plan_step *step) {
+static seer_kernel_call call_of(
+    const seer_session *session, const seer_plan_step *step, void *const *buffers) {
   const seer_bound_plan *at = session->selected;
-  const seer_kernel_call call = {
+  return (seer_kernel_call){
       .phase = at->of->kernels + step->first_phase,
       .n_parts = at->n_parts + step->first_phase,
       .n_phase = step->n_phase,
-      .buffers = at->buffer + step->first_arg,
+      .buffers = buffers,
       .n_arg = step->n_arg,
       .scratch = at->scratch,
       .scratch_stride = at->scratch_stride,
       .times = session->times,
   };
+}
+
+static seer_rt_code run_kernel(
+    const seer_session *session, const seer_plan_step *step, void *const *buffers) {
+  const seer_kernel_call call = call_of(session, step, buffers);
   seer_pool_fault fault;
   if (seer_pool_run_kernel(session->pool, &call, &fault)) return SEER_RT_OK;
   return refuse_fault(session, step, &fault);
+}
+
+// ---- image by image
+
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// The operands of a step for one image, on one thread.
+static void buffers_of_image(const seer_bound_plan *at, const seer_plan_step *step, uint32_t image,
+    uint32_t thread, void *out[SEER_PLAN_MAX_ARGS]) {
+  for (uint32_t i = 0; i < step->n_arg; i++) {
+    const seer_plan_arg *arg = &at->of->arg[step->first_arg + i];
+    uint64_t offset = (uint64_t)arg->image_bytes * image;
+    if (arg->kind == SEER_ARG_PRIVATE) offset = at->own_stride * thread;
+    out[i] = (uint8_t *)at->buffer[step->first_arg + i] + offset;
+  }
+}
+
+static seer_rt_code run_each(
+    seer_session *session, const seer_plan_stretch *stretch, uint32_t body) {
+  const seer_bound_plan *at = session->selected;
+  seer_image_times *times = session->image_times;
+  void *buffers[SEER_PLAN_MAX_ARGS];
+  for (uint32_t image = 0; image < stretch->n_images; image++) {
+    for (uint32_t i = body; i < body + stretch->n_body; i++) {
+      const seer_plan_step *step = &at->of->step[i];
+      if (step->kind != SEER_PLAN_KERNEL) continue;
+      buffers_of_image(at, step, image, 0, buffers);
+      double before = times ? now_s() : 0, busy = times ? session->times->mean_s : 0;
+      seer_rt_code code = run_kernel(session, step, buffers);
+      if (code != SEER_RT_OK) return code;
+      if (!times) continue;
+      times->seconds[i] += now_s() - before;
+      times->busy[i] += session->times->mean_s - busy;
+    }
+  }
+  return SEER_RT_OK;
+}
+
+typedef struct {
+  const seer_session *session;
+  uint32_t body, n_body;
+} apart_job;
+
+// All steps for one image, on one thread.
+static void run_image(void *arg, uint32_t image, uint32_t thread) {
+  const apart_job *job = arg;
+  const seer_bound_plan *at = job->session->selected;
+  const seer_image_times *times = job->session->image_times;
+  void *buffers[SEER_PLAN_MAX_ARGS];
+  for (uint32_t i = job->body; i < job->body + job->n_body; i++) {
+    const seer_plan_step *step = &at->of->step[i];
+    if (step->kind != SEER_PLAN_KERNEL) continue;
+    buffers_of_image(at, step, image, thread, buffers);
+    const seer_kernel_call call = call_of(job->session, step, buffers);
+    double before = times ? now_s() : 0;
+    seer_pool_run_alone(&call, thread);
+    if (times) times->of_thread[(size_t)i * times->n_threads + thread] += now_s() - before;
+  }
+}
+
+// Of a step that ran on several threads, each with other images: the mean of all threads.
+static void add_threads(seer_image_times *times, uint32_t i) {
+  double sum = 0;
+  for (uint32_t t = 0; t < times->n_threads; t++)
+    sum += times->of_thread[(size_t)i * times->n_threads + t];
+  times->seconds[i] = times->busy[i] = sum / times->n_threads;
+}
+
+static seer_rt_code run_apart(
+    seer_session *session, const seer_plan_step *step, const seer_plan_stretch *stretch) {
+  uint32_t body = (uint32_t)(step - session->selected->of->step) + 1;
+  apart_job job = {session, body, stretch->n_body};
+  seer_pool_fault fault;
+  if (!seer_pool_run_parts(session->pool, stretch->n_images, run_image, &job, &fault))
+    return refuse_fault(session, step, &fault);
+  for (uint32_t i = body; session->image_times && i < body + stretch->n_body; i++)
+    add_threads(session->image_times, i);
+  return SEER_RT_OK;
 }
 
 seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
@@ -277,7 +378,7 @@ seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
   void *const *buffer = at->buffer + step->first_arg;
   switch ((seer_plan_step_kind)step->kind) {
     case SEER_PLAN_KERNEL:
-      return run_kernel(session, step);
+      return run_kernel(session, step, buffer);
     case SEER_PLAN_COPY_BYTES:
       memmove(buffer[1], buffer[0], step->n_bytes);
       break;
@@ -287,6 +388,11 @@ seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
       return run_loop(session, &at->of->loop[step->first_phase], i + 1);
     case SEER_PLAN_BRANCH:
       return run_branch(session, &at->of->branch[step->first_phase], i + 1);
+    case SEER_PLAN_IMAGES: {
+      const seer_plan_stretch *stretch = &at->of->stretch[step->first_phase];
+      return stretch->is_apart ? run_apart(session, step, stretch)
+                               : run_each(session, stretch, i + 1);
+    }
     case SEER_PLAN_FAIL:
       return SEER_SESSION_REFUSE(session, SEER_RT_UNSUPPORTED, "step '%s': %s",
           at->of->strings + step->name_string, at->of->strings + step->first_phase);
@@ -299,6 +405,7 @@ seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
 uint32_t seer_session_step_after(const seer_rt_set *of, uint32_t i) {
   const seer_plan_step *step = &of->step[i];
   if (step->kind == SEER_PLAN_LOOP) return i + 1 + of->loop[step->first_phase].n_body;
+  if (step->kind == SEER_PLAN_IMAGES) return i + 1 + of->stretch[step->first_phase].n_body;
   if (step->kind != SEER_PLAN_BRANCH) return i + 1;
   const seer_plan_branch *branch = &of->branch[step->first_phase];
   return i + 1 + branch->n_then + branch->n_else;

@@ -5,6 +5,7 @@
 //   session memory, one allocation, 64-byte aligned, for the plan that needs most:
 //   [arena: activations by the plan, and what the phases of a kernel leave to each other]
 //   [shared: what the phases of a host step leave to each other][scratch of thread 0][of 1]...
+//   [of thread 0, for images of its own][of 1]...
 #ifndef SEER_RUNTIME_EXEC_H
 #define SEER_RUNTIME_EXEC_H
 
@@ -87,6 +88,8 @@ typedef struct {
   const seer_plan_size *size;
   const seer_plan_loop *loop;
   const seer_plan_branch *branch;
+  const seer_plan_stretch *stretch;
+  uint64_t private_bytes;  // of a thread
   const seer_plan_move *move;
   const seer_plan_made *made;
   const int64_t *extent;

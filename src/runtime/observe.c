@@ -18,6 +18,7 @@ typedef struct {
   // the step is run again at once
   float *natural, *busy, *again;
   seer_pool_times times;
+  seer_image_times image;
 } clocks;
 
 static double now_s(void) {
@@ -42,6 +43,8 @@ static const char *step_kind_name(uint32_t kind) {
       return "branch";
     case SEER_PLAN_FAIL:
       return "fail";
+    case SEER_PLAN_IMAGES:
+      return "images";
   }
   return "";
 }
@@ -108,7 +111,12 @@ static bool make_clocks(clocks *c, uint32_t n_step, uint32_t n_runs, uint32_t n_
   c->again = calloc(n, sizeof *c->again);
   size_t n_lanes = (n_threads > 0 ? n_threads : 1) * sizeof *c->times.lanes;
   c->times.lanes = aligned_alloc(_Alignof(seer_pool_lane), n_lanes);
-  return c->natural && c->busy && c->again && c->times.lanes;
+  c->image.n_threads = n_threads;
+  c->image.seconds = calloc((size_t)n_step + 1, sizeof(double));
+  c->image.busy = calloc((size_t)n_step + 1, sizeof(double));
+  c->image.of_thread = calloc((size_t)n_step * n_threads + 1, sizeof(double));
+  return c->natural && c->busy && c->again && c->times.lanes && c->image.seconds && c->image.busy &&
+      c->image.of_thread;
 }
 
 static void free_clocks(clocks *c) {
@@ -116,9 +124,31 @@ static void free_clocks(clocks *c) {
   free(c->busy);
   free(c->again);
   free(c->times.lanes);
+  free(c->image.seconds);
+  free(c->image.busy);
+  free(c->image.of_thread);
 }
 
-// A loop's or branch's time holds that of what it runs. `twice`: the second run of each kernel is
+static void reset_images(clocks *c) {
+  memset(c->image.seconds, 0, c->n_step * sizeof(double));
+  memset(c->image.busy, 0, c->n_step * sizeof(double));
+  memset(c->image.of_thread, 0, (size_t)c->n_step * c->image.n_threads * sizeof(double));
+}
+
+// The steps of the stretch at step i of a run that ended just now: each has what it took for all
+// images, the stretch what is left.
+static void note_images(const seer_rt_set *of, clocks *c, uint32_t i, uint32_t nth, bool twice) {
+  float *left = &c->natural[(size_t)i * c->cap + nth];
+  for (uint32_t k = i + 1; k < seer_session_step_after(of, i); k++) {
+    size_t at = (size_t)k * c->cap + nth;
+    (twice ? c->again : c->busy)[at] = (float)c->image.busy[k];
+    if (twice) continue;
+    c->natural[at] = (float)c->image.seconds[k];
+    *left = *left > c->natural[at] ? *left - c->natural[at] : 0;
+  }
+}
+
+// A loop's or branch's time holds that of what it runs; a stretch's does not. `twice`: the second run of each kernel is
 // what counts. A kernel may be run again as long as no output lies on its inputs, which holds for
 // all (code/build/plan.c).
 static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
@@ -126,6 +156,7 @@ static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
   uint32_t nth = (twice ? c->n_again++ : c->n_natural++) % c->cap;
   seer_rt_code code = SEER_RT_OK;
   seer_pool_begin(session->pool);
+  reset_images(c);
   double before = now_s();
   for (uint32_t i = 0; i < c->n_step && code == SEER_RT_OK; i = seer_session_step_after(of, i)) {
     size_t at = (size_t)i * c->cap + nth;
@@ -135,6 +166,7 @@ static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
     double after = now_s();
     if (!twice) c->natural[at] = (float)(after - before);
     (twice ? c->again : c->busy)[at] = (float)c->times.mean_s;
+    if (of->step[i].kind == SEER_PLAN_IMAGES) note_images(of, c, i, nth, twice);
     before = after;
   }
   seer_pool_end(session->pool);
@@ -144,11 +176,13 @@ static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
 static seer_rt_code run_all(seer_session *session, clocks *c, uint32_t n_runs) {
   seer_rt_code code = SEER_RT_OK;
   session->times = &c->times;
+  session->image_times = &c->image;
   for (uint32_t run = 0; run < n_runs / 4 && code == SEER_RT_OK; run++)
     code = run_timed(session, c, true);
   for (uint32_t run = 0; run < n_runs && code == SEER_RT_OK; run++)
     code = run_timed(session, c, false);
   session->times = NULL;
+  session->image_times = NULL;
   if (n_runs > 0) session->selected->has_run = code == SEER_RT_OK;
   return code;
 }

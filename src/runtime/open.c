@@ -66,6 +66,11 @@ static bool set_plan(
   set->loop = (const void *)(base + plan->loop_offset);
   set->branch = (const void *)(base + plan->branch_offset);
   set->move = (const void *)(base + plan->move_offset);
+  if (plan->images_offset) {
+    const seer_plan_images *images = (const void *)(base + plan->images_offset);
+    set->private_bytes = images->private_bytes;
+    set->stretch = (const void *)(images + 1);
+  }
   set->made = (const void *)(base + plan->made_offset);
   set->extent = (const void *)(base + plan->extent_offset);
   set->strings = (const char *)base + plan->strings_offset;

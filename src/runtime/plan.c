@@ -68,6 +68,14 @@ static bool inside(uint64_t offset, uint64_t n, uint64_t limit) {
   return offset <= limit && n <= limit - offset;
 }
 
+static const seer_plan_images *images_of(const seer_plan_header *h) {
+  return h->images_offset ? (const void *)((const uint8_t *)h + h->images_offset) : NULL;
+}
+
+static uint32_t n_stretch(const seer_plan_header *h) {
+  return h->images_offset ? images_of(h)->n_stretch : 0;
+}
+
 static const char *check_arg(
     const seer_plan_header *h, const seer_plan_io *io, const seer_plan_arg *arg) {
   switch (arg->kind) {
@@ -94,6 +102,11 @@ static const char *check_arg(
       return arg->offset < h->n_output && arg->n_bytes <= io[h->n_input + arg->offset].n_bytes
           ? NULL
           : "an argument is no output";
+    case SEER_ARG_PRIVATE:
+      return images_of(h) && arg->offset % SEER_PLAN_PART_ALIGN == 0 &&
+              inside(arg->offset, arg->n_bytes, images_of(h)->private_bytes)
+          ? NULL
+          : "an argument lies outside a thread's memory for images";
     default:
       return "an argument has an unknown kind";
   }
@@ -138,6 +151,10 @@ static const char *check_step(
       return step->first_phase < h->strings_bytes && step->n_phase == 0 && step->n_arg == 0
           ? NULL
           : "the message of a step lies outside the strings";
+    case SEER_PLAN_IMAGES:
+      return step->first_phase < n_stretch(h) && step->n_phase == 0 && step->n_arg == 0
+          ? NULL
+          : "a stretch of images lies outside the list";
     default:
       return "a step has an unknown kind";
   }
@@ -265,27 +282,75 @@ typedef struct {
   const seer_plan_step *step;
   const seer_plan_loop *loop;
   const seer_plan_branch *branch;
+  const seer_plan_stretch *stretch;
 } nest;
+
+// How many steps behind step i it runs, in two parts; none for what runs itself alone.
+static void parts_of(const nest *of, uint32_t i, uint32_t part[2]) {
+  const seer_plan_step *step = &of->step[i];
+  part[0] = part[1] = 0;
+  if (step->kind == SEER_PLAN_LOOP) part[0] = of->loop[step->first_phase].n_body;
+  if (step->kind == SEER_PLAN_IMAGES) part[0] = of->stretch[step->first_phase].n_body;
+  if (step->kind != SEER_PLAN_BRANCH) return;
+  part[0] = of->branch[step->first_phase].n_then;
+  part[1] = of->branch[step->first_phase].n_else;
+}
 
 // Bodies and sides lie whole inside each other, and not too deep: they are run by recursion, and
 // checked by it.
 static const char *check_nesting(const nest *of, uint32_t from, uint32_t to, uint32_t depth) {
   if (from < to && depth > SEER_PLAN_MAX_DEPTH) return "loops and branches are nested too deep";
   for (uint32_t i = from; i < to; i++) {
-    const seer_plan_step *step = &of->step[i];
-    bool is_loop = step->kind == SEER_PLAN_LOOP;
-    if (!is_loop && step->kind != SEER_PLAN_BRANCH) continue;
-    const seer_plan_branch *branch = is_loop ? NULL : &of->branch[step->first_phase];
-    uint32_t part[2] = {is_loop ? of->loop[step->first_phase].n_body : branch->n_then,
-        is_loop ? 0 : branch->n_else};
+    uint32_t part[2];
+    parts_of(of, i, part);
     for (uint32_t k = 0; k < 2; k++) {
-      if (part[k] > to - i - 1) return "a loop or branch is longer than what it is in";
+      if (part[k] > to - i - 1) return "a loop, branch or stretch is longer than what it is in";
       const char *wrong = check_nesting(of, i + 1, i + 1 + part[k], depth + 1);
       if (wrong) return wrong;
       i += part[k];
     }
   }
   return NULL;
+}
+
+// Image `last` of an argument lies where the argument may, too.
+static const char *check_image(
+    const seer_plan_header *h, const seer_plan_io *io, const seer_plan_arg *arg, uint32_t last) {
+  if (arg->image_bytes == 0) return NULL;
+  uint64_t to = (uint64_t)arg->image_bytes * last;
+  seer_plan_arg all = *arg;
+  all.n_bytes += to;
+  bool is_of_all =
+      arg->kind == SEER_ARG_ARENA || arg->kind == SEER_ARG_INPUT || arg->kind == SEER_ARG_OUTPUT;
+  if (!is_of_all) return "an argument has images that it cannot have";
+  return check_arg(h, io, &all) ? "an image of an argument lies outside of its memory" : NULL;
+}
+
+// A stretch runs kernels and views, whose arguments have as many images.
+static const char *check_stretch(const seer_plan_header *h, const seer_plan_io *io,
+    const seer_plan_arg *args, const seer_plan_step *body, const seer_plan_stretch *stretch) {
+  if (stretch->n_images == 0 || stretch->n_images > (uint32_t)INT32_MAX)
+    return "a stretch has no images";
+  for (uint32_t i = 0; i < stretch->n_body; i++) {
+    const seer_plan_step *step = &body[i];
+    if (step->kind != SEER_PLAN_KERNEL && step->kind != SEER_PLAN_VIEW)
+      return "a stretch has a step that is neither kernel nor view";
+    for (uint32_t k = 0; k < step->n_arg; k++) {
+      const char *wrong = check_image(h, io, &args[step->first_arg + k], stretch->n_images - 1);
+      if (wrong) return wrong;
+    }
+  }
+  return NULL;
+}
+
+// Nesting was found to be sound.
+static const char *check_stretches(const seer_plan_header *h, const seer_plan_io *io,
+    const seer_plan_arg *args, const seer_plan_step *steps, const seer_plan_stretch *stretches) {
+  const char *wrong = NULL;
+  for (uint32_t i = 0; i < h->n_step && !wrong; i++)
+    if (steps[i].kind == SEER_PLAN_IMAGES)
+      wrong = check_stretch(h, io, args, &steps[i + 1], &stretches[steps[i].first_phase]);
+  return wrong;
 }
 
 // Its sections lie within the bytes; their entries may say anything.
@@ -318,6 +383,11 @@ static const char *check_sections(const uint8_t *base, uint64_t n_bytes) {
   if ((h->n_made && !section_ok(h->made_offset, h->n_made, sizeof(seer_plan_made), 8, n_bytes)) ||
       (h->n_extent && !section_ok(h->extent_offset, h->n_extent, sizeof(int64_t), 8, n_bytes)))
     return "made values out of bounds";
+  if (h->images_offset &&
+      (!section_ok(h->images_offset, 1, sizeof(seer_plan_images), 8, n_bytes) ||
+          !section_ok(h->images_offset + (uint32_t)sizeof(seer_plan_images), n_stretch(h),
+              sizeof(seer_plan_stretch), 8, n_bytes)))
+    return "images out of bounds";
   return NULL;
 }
 
@@ -334,7 +404,8 @@ static const char *check_header(const void *blob, uint64_t n_bytes) {
     return "features out of bounds";
   if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES ||
       h->scratch_bytes > MAX_BYTES >> 16 || h->weight_bytes > MAX_BYTES ||
-      h->arena_bytes % SEER_PLAN_ALIGN != 0)
+      h->arena_bytes % SEER_PLAN_ALIGN != 0 ||
+      (h->images_offset && images_of(h)->private_bytes > MAX_BYTES >> 16))
     return "absurd sizes";
   return NULL;
 }
@@ -373,8 +444,10 @@ static const char *check_host_part(const seer_plan_header *h, const seer_plan_io
   const seer_plan_branch *branches = (const void *)(base + h->branch_offset);
   for (uint32_t i = 0; i < h->n_branch && !wrong; i++)
     wrong = check_branch(h, args, moves, &branches[i]);
-  const nest all = {steps, loops, branches};
+  const seer_plan_stretch *stretches = h->images_offset ? (const void *)(images_of(h) + 1) : NULL;
+  const nest all = {steps, loops, branches, stretches};
   if (!wrong) wrong = check_nesting(&all, 0, h->n_step, 0);
+  if (!wrong) wrong = check_stretches(h, io, args, steps, stretches);
   const seer_plan_size *sizes = (const void *)(base + h->size_offset);
   for (uint32_t i = 0; i < h->n_size && !wrong; i++) {
     const seer_plan_size *size = &sizes[i];

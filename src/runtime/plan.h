@@ -3,7 +3,7 @@
 // are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
 //   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches]
-//   [moves][made values][extents][strings][json]
+//   [moves][made values][extents][images][strings][json]
 //
 // A library has one plan for each set of input shapes that it was compiled for: their blobs lie one
 // after another, each at a multiple of SEER_PLAN_ALIGN. They have the same inputs and outputs, but
@@ -36,7 +36,7 @@ typedef struct {
   // "+avx512f,..." that the kernels need, checked when opening; and the processor that they were
   // compiled for, for the message
   uint32_t features_string, cpu_string;
-  uint32_t reserved;
+  uint32_t images_offset;  // 0: all steps run whole; else of a seer_plan_images
   // activations of a session, all steps, and what phases of a kernel leave to each other (static
   // memory plan)
   uint64_t arena_bytes;
@@ -64,14 +64,15 @@ typedef enum {
   SEER_PLAN_LOOP = 5,  // its body are the steps behind it
   SEER_PLAN_BRANCH = 6,  // its sides are the steps behind it: then, else
   // ends the run with a message: what could not be built, but may never be taken
-  SEER_PLAN_FAIL = 7
+  SEER_PLAN_FAIL = 7,
+  SEER_PLAN_IMAGES = 8  // the steps behind it, kernels and views, run for each image of a batch
 } seer_plan_step_kind;
 
 typedef struct {
   uint32_t kind;
   uint32_t name_string, source_string;
   // KERNEL; HOST: its entry of the host calls, 0; LOOP: of the loops, 0; BRANCH: of those, 0;
-  // FAIL: offset of its message in the strings, 0
+  // FAIL: offset of its message in the strings, 0; IMAGES: of the stretches, 0
   uint32_t first_phase, n_phase;
   // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
   uint32_t first_arg, n_arg;
@@ -89,12 +90,15 @@ typedef enum {
   SEER_ARG_WEIGHT = 2,  // offset into the payload of weights.bin
   SEER_ARG_INPUT = 3,  // index of a model input
   SEER_ARG_OUTPUT = 4,  // index of a model output
-  SEER_ARG_SHARED = 5  // offset into the shared scratch
+  SEER_ARG_SHARED = 5,  // offset into the shared scratch
+  SEER_ARG_PRIVATE = 6  // offset into what a thread has for images of its own
 } seer_plan_arg_kind;
 
 typedef struct {
   uint32_t kind;
-  uint32_t reserved;
+  // Of steps that run for each image: bytes from one image to the next; 0: all have the same
+  // memory. Of others nobody reads it.
+  uint32_t image_bytes;
   uint64_t offset;
   uint64_t n_bytes;
 } seer_plan_arg;
@@ -159,6 +163,22 @@ typedef struct {
   uint32_t n_then, n_else;  // steps
   uint32_t first_move, n_then_move, n_else_move;
 } seer_plan_branch;
+
+// Steps that run for each of n_images images. is_apart: each image runs on one thread, with the
+// private memory of that thread; else one after another, each on all threads.
+typedef struct {
+  uint32_t n_body;  // steps
+  uint32_t n_images;
+  uint32_t is_apart;
+  uint32_t reserved;
+} seer_plan_stretch;
+
+// Where a plan has steps that run image by image.
+typedef struct {
+  uint64_t private_bytes;  // of each thread: what steps that run apart leave to each other
+  uint32_t n_stretch;  // seer_plan_stretch, right behind this; indexed by steps
+  uint32_t reserved;
+} seer_plan_images;
 
 // A value of the network that is in memory once `step` has run: for who looks at a run
 // (session_watch), nothing else reads it. Element 0 is where argument `arg` begins; from

@@ -465,29 +465,92 @@ void seer_pool_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, v
     alone_run(NULL, n_parts, body, arg);
 }
 
+// ---- parts that are counted
+
+// What is looked at of the calls for the parts of one phase.
 typedef struct {
-  const seer_kernel_call *call;
-  uint32_t phase, n_threads;
+  uint32_t n_parts, n_threads;
   bool is_counted;  // calls are: by who lent us threads, not by our own
   _Atomic uint32_t n_calls;
   _Atomic bool has_bad;
   _Atomic uint64_t bad;  // a call that cannot be: thread << 32 | part
+} account;
+
+static account open_account(const seer_pool *pool) {
+  return (account){.n_threads = seer_pool_threads(pool), .is_counted = pool && pool->parallel_for};
+}
+
+// False: there is no such call, and nothing must be done for it.
+static bool note_call(account *a, uint32_t part, uint32_t thread) {
+  if (a->is_counted) atomic_fetch_add_explicit(&a->n_calls, 1, memory_order_relaxed);
+  if (thread < a->n_threads && part < a->n_parts) return true;
+  atomic_store(&a->bad, (uint64_t)thread << 32 | part);
+  atomic_store(&a->has_bad, true);
+  return false;
+}
+
+static void run_counted(
+    seer_pool *pool, account *a, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  a->n_parts = n_parts;
+  atomic_store_explicit(&a->n_calls, 0, memory_order_relaxed);
+  seer_pool_run(pool, n_parts, body, arg);
+}
+
+static bool is_settled(account *a, seer_pool_fault *out_fault) {
+  uint32_t n_calls = a->is_counted ? atomic_load(&a->n_calls) : a->n_parts;
+  if (!atomic_load(&a->has_bad) && n_calls == a->n_parts) return true;
+  uint64_t bad = atomic_load(&a->bad);
+  *out_fault = (seer_pool_fault){
+      .is_bad_call = atomic_load(&a->has_bad),
+      .part = (uint32_t)bad,
+      .thread = (uint32_t)(bad >> 32),
+      .n_threads = a->n_threads,
+      .n_parts = a->n_parts,
+      .n_calls = n_calls,
+  };
+  return false;
+}
+
+typedef struct {
+  account account;
+  seer_parallel_body body;
+  void *arg;
+} part_job;
+
+static void plain_part(void *arg, uint32_t part, uint32_t thread) {
+  part_job *job = arg;
+  if (note_call(&job->account, part, thread)) job->body(job->arg, part, thread);
+}
+
+bool seer_pool_run_parts(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg,
+    seer_pool_fault *out_fault) {
+  part_job job = {open_account(pool), body, arg};
+  run_counted(pool, &job.account, n_parts, plain_part, &job);
+  return is_settled(&job.account, out_fault);
+}
+
+// ---- kernels
+
+typedef struct {
+  account account;
+  const seer_kernel_call *call;
+  uint32_t phase;
 } kernel_job;
 
 static double now_s(void) { return 1e-9 * (double)now_ns(); }
 
+static void take_buffers(
+    const seer_kernel_call *call, uint32_t thread, void *out[SEER_PLAN_MAX_ARGS + 1]) {
+  memcpy(out, call->buffers, call->n_arg * sizeof(void *));
+  out[call->n_arg] = call->scratch ? call->scratch + thread * call->scratch_stride : NULL;
+}
+
 static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
   kernel_job *job = arg;
   const seer_kernel_call *call = job->call;
-  if (job->is_counted) atomic_fetch_add_explicit(&job->n_calls, 1, memory_order_relaxed);
-  if (thread >= job->n_threads || part >= call->n_parts[job->phase]) {
-    atomic_store(&job->bad, (uint64_t)thread << 32 | part);
-    atomic_store(&job->has_bad, true);
-    return;
-  }
+  if (!note_call(&job->account, part, thread)) return;
   void *buffers[SEER_PLAN_MAX_ARGS + 1];
-  memcpy(buffers, call->buffers, call->n_arg * sizeof(void *));
-  buffers[call->n_arg] = call->scratch ? call->scratch + thread * call->scratch_stride : NULL;
+  take_buffers(call, thread, buffers);
   if (!call->times) {
     call->phase[job->phase](buffers, part);
     return;
@@ -499,47 +562,36 @@ static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
 
 static void reset_lanes(const kernel_job *job) {
   if (!job->call->times) return;
-  for (uint32_t t = 0; t < job->n_threads; t++) job->call->times->lanes[t].busy_s = 0;
+  for (uint32_t t = 0; t < job->account.n_threads; t++) job->call->times->lanes[t].busy_s = 0;
 }
 
 static void add_lanes(const kernel_job *job) {
   seer_pool_times *times = job->call->times;
   if (!times) return;
   double sum = 0, most = 0;
-  for (uint32_t t = 0; t < job->n_threads; t++) {
+  for (uint32_t t = 0; t < job->account.n_threads; t++) {
     sum += times->lanes[t].busy_s;
     if (times->lanes[t].busy_s > most) most = times->lanes[t].busy_s;
   }
-  times->mean_s += sum / job->n_threads;
+  times->mean_s += sum / job->account.n_threads;
   times->most_s += most;
-}
-
-static seer_pool_fault fault_of(const kernel_job *job, uint32_t n_calls) {
-  uint64_t bad = atomic_load(&job->bad);
-  return (seer_pool_fault){
-      .is_bad_call = atomic_load(&job->has_bad),
-      .part = (uint32_t)bad,
-      .thread = (uint32_t)(bad >> 32),
-      .n_threads = job->n_threads,
-      .n_parts = job->call->n_parts[job->phase],
-      .n_calls = n_calls,
-  };
 }
 
 bool seer_pool_run_kernel(
     seer_pool *pool, const seer_kernel_call *call, seer_pool_fault *out_fault) {
-  kernel_job job = {
-      .call = call, .n_threads = seer_pool_threads(pool), .is_counted = pool && pool->parallel_for};
+  kernel_job job = {.account = open_account(pool), .call = call};
   for (; job.phase < call->n_phase; job.phase++) {
-    uint32_t n_parts = call->n_parts[job.phase];
-    atomic_store_explicit(&job.n_calls, 0, memory_order_relaxed);
     reset_lanes(&job);
-    seer_pool_run(pool, n_parts, kernel_part, &job);
+    run_counted(pool, &job.account, call->n_parts[job.phase], kernel_part, &job);
     add_lanes(&job);
-    uint32_t n_calls = job.is_counted ? atomic_load(&job.n_calls) : n_parts;
-    if (!atomic_load(&job.has_bad) && n_calls == n_parts) continue;
-    *out_fault = fault_of(&job, n_calls);
-    return false;
+    if (!is_settled(&job.account, out_fault)) return false;
   }
   return true;
+}
+
+void seer_pool_run_alone(const seer_kernel_call *call, uint32_t thread) {
+  void *buffers[SEER_PLAN_MAX_ARGS + 1];
+  take_buffers(call, thread, buffers);
+  for (uint32_t p = 0; p < call->n_phase; p++)
+    for (uint32_t part = 0; part < call->n_parts[p]; part++) call->phase[p](buffers, part);
 }

@@ -63,4 +63,12 @@ typedef struct {
 bool seer_pool_run_kernel(
     seer_pool *pool, const seer_kernel_call *call, seer_pool_fault *out_fault);
 
+// body(arg, part, thread) for all parts, as seer_pool_run, with the same account of a parallel-for
+// that was wrapped. body is called with parts and threads that there are alone, but perhaps twice
+// with one: then the answer is false.
+bool seer_pool_run_parts(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg,
+    seer_pool_fault *out_fault);
+// All phases of a kernel on the calling thread, which is `thread` of the pool.
+void seer_pool_run_alone(const seer_kernel_call *call, uint32_t thread);
+
 #endif

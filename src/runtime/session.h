@@ -20,7 +20,17 @@ typedef struct {
   bool has_run;
   uint8_t *scratch;
   uint64_t scratch_stride;
+  uint8_t *own;  // what thread 0 has for images of its own; the others' follow
+  uint64_t own_stride;
 } seer_bound_plan;
+
+// What steps of stretches took in one run, by step: seconds, and those that threads worked.
+typedef struct {
+  double *seconds, *busy;
+  // [step * n_threads + thread], where images run apart
+  double *of_thread;
+  uint32_t n_threads;
+} seer_image_times;
 
 struct seer_session {
   const seer_model *model;
@@ -35,6 +45,7 @@ struct seer_session {
   _Atomic uint32_t *in_use;
   _Atomic uint32_t in_use_here;  // where there is no such page
   seer_pool_times *times;  // NULL, but while steps are timed: filled by kernels
+  seer_image_times *image_times;  // likewise, by what runs image by image
   seer_watcher watcher;  // NULL, but while a run is watched
   void *watcher_user;
   // where the call that is inside says what is at fault

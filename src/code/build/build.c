@@ -3,6 +3,7 @@
 // place. Until the renames nothing in the destination changes; weights come first and model.so (or
 // the Makefile) last, and a model refuses weights of another build.
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/recover.h"
 #include "code/build/internal.h"
@@ -21,6 +22,49 @@ static void log_phase(const seer_context *context, const char *what, uint64_t *s
   uint64_t now = seer_os_now_ns();
   seer_log(context, "build", 1, "%s: %.3f s", what, (double)(now - *start) * 1e-9);
   *start = now;
+}
+
+// ---- what is linked
+
+seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *json,
+    seer_arena *arena, seer_built_library *out) {
+  *out = (seer_built_library){0};
+  size_t n_bytes = 0;
+  for (uint32_t s = 0; s < n; s++) {
+    seer_plan_header *header = &plan[s].header;
+    const char *text = s == 0 ? json : "";
+    header->json_bytes = (uint32_t)strlen(text) + 1;
+    seer_build_put_section(&plan[s].body, text, header->json_bytes, &header->json_offset);
+    header->n_bytes = (uint32_t)plan[s].body.n_bytes;
+    if (plan[s].body.n_bytes > UINT32_MAX)
+      return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", plan[s].body.n_bytes);
+    n_bytes = (n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN + header->n_bytes;
+    out->n_phase += header->n_phase;
+  }
+  uint8_t *bytes = seer_arena_alloc(arena, n_bytes, SEER_PLAN_ALIGN);
+  memset(bytes, 0, n_bytes);
+  out->phase_symbol = SEER_NEW_ARRAY(arena, const char *, out->n_phase + 1);
+  size_t at = 0;
+  uint32_t n_phase = 0;
+  for (uint32_t s = 0; s < n; s++) {
+    at = (at + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+    memcpy(bytes + at, plan[s].body.data, plan[s].body.n_bytes);
+    memcpy(bytes + at, &plan[s].header, sizeof plan[s].header);
+    at += plan[s].body.n_bytes;
+    for (uint32_t i = 0; i < plan[s].header.n_phase; i++)
+      out->phase_symbol[n_phase++] = plan[s].phase_symbol[i];
+  }
+  uint64_t begins[SEER_PLAN_MAX_SETS];
+  uint32_t n_found = 0;
+  const char *wrong = seer_library_check(bytes, n_bytes, begins, &n_found);
+  // Sizes come from the network and from schedules: what is too large is said, not asserted.
+  if (wrong)
+    return SEER_FAIL(UNSUPPORTED, "a library of these kernels could not be run: %s", wrong);
+  SEER_ASSERT(n_found == n, "%u plans of %u", n_found, n);
+  out->blob = bytes;
+  out->n_bytes = n_bytes;
+  out->hash = XXH3_64bits(bytes, n_bytes);
+  return SEER_OK;
 }
 
 // ---- the build

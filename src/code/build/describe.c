@@ -166,6 +166,22 @@ static void put_steps(seer_text *text, const seer_network *network,
   seer_text_put(text, network->n_step > 0 ? "\n  ]" : "]");
 }
 
+// Steps of a batch that run image by image; nothing where there are none.
+static void put_stretches(seer_text *text, const seer_network *network) {
+  if (network->n_stretch == 0) return;
+  seer_text_put(text, ",\n  \"stretches\": [");
+  for (uint32_t k = 0; k < network->n_stretch; k++) {
+    const seer_stretch *stretch = &network->stretch[k];
+    seer_text_put(text, k > 0 ? ",\n    {\"first\": " : "\n    {\"first\": ");
+    put_json(text, network->step[stretch->first].name);
+    seer_text_put(text, ", \"last\": ");
+    put_json(text, network->step[stretch->first + stretch->n_step - 1].name);
+    seer_text_printf(text, ", \"steps\": %u, \"images\": %u, \"run\": \"%s\"}", stretch->n_step,
+        stretch->n_images, stretch->is_apart ? "one a thread" : "one after another");
+  }
+  seer_text_put(text, "\n  ]");
+}
+
 static void put_memory(
     seer_text *text, uint64_t activations, uint64_t shared, uint64_t per_thread) {
   seer_text_printf(text,
@@ -185,8 +201,9 @@ static void put_sets(seer_text *text, const seer_network *network,
     put_values(text, "inputs", set->graph, set->graph->input, set->graph->n_input);
     put_values(text, "outputs", set->graph, set->graph->output, set->graph->n_output);
     put_memory(text, plan[s].header.arena_bytes, plan[s].header.shared_bytes,
-        plan[s].header.scratch_bytes);
+        plan[s].header.scratch_bytes + plan[s].private_bytes);
     put_steps(text, set, kernels, kernels->of_step[s]);
+    put_stretches(text, set);
     seer_text_put(text, "\n  }");
   }
   seer_text_put(text, "\n  ]");
@@ -219,7 +236,8 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   uint64_t most[3] = {0, 0, 0};  // a session has room for every set
   for (uint32_t s = 0; s < network->n_set; s++) {
     const seer_plan_header *h = &plan[s].header;
-    const uint64_t own[3] = {h->arena_bytes, h->shared_bytes, h->scratch_bytes};
+    const uint64_t own[3] = {
+        h->arena_bytes, h->shared_bytes, h->scratch_bytes + plan[s].private_bytes};
     for (int k = 0; k < 3; k++)
       if (own[k] > most[k]) most[k] = own[k];
   }
@@ -246,6 +264,7 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   }
   seer_text_put(&text, network->n_task > 0 ? "\n  ],\n" : "],\n");
   put_steps(&text, network, kernels, kernels->of_step[0]);
+  put_stretches(&text, network);
   put_sets(&text, network, kernels, plan);
   seer_text_put(&text, "\n}\n");
   return text.data;

@@ -130,7 +130,11 @@ typedef struct {
   seer_plan_header header;  // sizes; weight_bytes and weight_hash are not known yet
   seer_text body;  // the sections behind the header
   const char **phase_symbol;  // header.n_phase of them
+  uint64_t private_bytes;  // of each thread, for images that run apart
 } seer_built_plan;
+// At a multiple of 8, with zeros in front where needed.
+void seer_build_put_section(
+    seer_text *blob, const void *data, size_t n_bytes, uint32_t *out_offset);
 // Of set `set`: its steps, and its weights into `weights`.
 SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,
     uint32_t set, const seer_built_kernels *kernels, const seer_choice *choice,

@@ -10,11 +10,17 @@
 // copied. A part of another value has that value's root, and its own offset there: the root's
 // memory lives from the first writer of any part to the last reader of any. What phases of a kernel
 // leave to each other lies in the arena, too, for their step.
+//
+// In a stretch (front/images.h) a root that nothing outside of it uses, and everything inside an
+// image at a time, has memory for one image: in the arena, or, where images run apart, in memory
+// that each thread has for itself. All other roots have memory for all images, and lie there from
+// the stretch's first step to its last: the first image's results until the last image is done.
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/roots.h"
 #include "code/build/internal.h"
+#include "front/images.h"
 #include "front/onnx/dtype.h"
 
 typedef struct {
@@ -23,7 +29,17 @@ typedef struct {
   bool is_used;
   uint32_t first, last;
   uint64_t n_bytes;
+  uint64_t image_bytes;  // of one image, where that is what steps of a stretch use
+  // 0: not used; 1 + index of the stretch that alone uses it, by images; else HOME_OF_ALL
+  uint32_t home;
 } place;
+#define HOME_OF_ALL UINT32_MAX
+
+// What one phase of a kernel leaves to another lies in the arena for its step.
+typedef struct {
+  uint32_t step;
+  uint64_t n_bytes, offset;
+} between_phases;
 
 typedef struct {
   const seer_network *network;  // of this set of shapes
@@ -43,9 +59,11 @@ typedef struct {
   const char **symbol;
   size_t n_phase, cap_phase, cap_symbol;
   uint32_t *first_phase;  // by kernel; UINT32_MAX: not there yet
-  // of what phases of a kernel leave to others, in the order of steps and arguments
-  uint64_t *phase_offset;
-  size_t n_phase_offset;  // taken
+  between_phases *between;  // in the order of steps and arguments
+  size_t n_between, cap_between, n_between_put;
+  uint64_t private_bytes;
+  seer_plan_stretch *stretch;  // by stretch of the network
+  size_t images_at;  // while steps of a stretch are put: 1 + the plan's step that runs them
   seer_text strings;
   seer_map *string_map;
   uint64_t shared_bytes, scratch_bytes;
@@ -85,6 +103,53 @@ static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
   if (!p->is_used || step > p->last) p->last = step;
   if (n_bytes > p->n_bytes) p->n_bytes = n_bytes;
   p->is_used = true;
+  p->home = HOME_OF_ALL;
+}
+
+static const seer_stretch *stretch_of(const builder *b, uint32_t s) {
+  uint32_t stretch = b->network->step[s].stretch;
+  return stretch ? &b->network->stretch[stretch - 1] : NULL;
+}
+
+static bool runs_apart(const builder *b, uint32_t s) {
+  return stretch_of(b, s) && stretch_of(b, s)->is_apart;
+}
+
+// The stretch whose steps have one image of the value in buffer `k` of step s; NULL: all of it.
+static const seer_stretch *stretch_of_operand(const builder *b, uint32_t s, uint32_t k) {
+  const seer_step *step = &b->network->step[s];
+  const seer_stretch *stretch = stretch_of(b, s);
+  bool is_one = stretch &&
+      seer_images_is_one(b->graph, step->value_of_buf[k], &step->dag->buf[k], stretch->n_images);
+  return is_one ? stretch : NULL;
+}
+
+static void use_operand(builder *b, uint32_t s, uint32_t k) {
+  const seer_step *step = &b->network->step[s];
+  const seer_dag_buf *buf = &step->dag->buf[k];
+  seer_val v = step->value_of_buf[k];
+  place *p = &b->place[find_root(b, v.i)];
+  const seer_stretch *stretch = stretch_of_operand(b, s, k);
+  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+  uint64_t offset = part_offset(b->graph, v);
+  bool is_home = stretch && (p->home == 0 || p->home == step->stretch);
+  use(b, v, s, offset + n_bytes * (stretch ? stretch->n_images : 1));
+  if (is_home) p->home = step->stretch;
+  if (offset + n_bytes > p->image_bytes) p->image_bytes = offset + n_bytes;
+}
+
+// What has memory for all images keeps it while a stretch that uses it runs.
+static void use_through_stretches(builder *b) {
+  for (uint32_t k = 0; k < b->network->n_stretch; k++) {
+    const seer_stretch *stretch = &b->network->stretch[k];
+    uint32_t from = stretch->first, to = from + stretch->n_step - 1;
+    for (uint32_t v = 1; v < b->graph->n_value; v++) {
+      place *p = &b->place[v];
+      if (!p->is_used || p->home != HOME_OF_ALL) continue;
+      if (p->first > from && p->first <= to) p->first = from;
+      if (p->last >= from && p->last < to) p->last = to;
+    }
+  }
 }
 
 // What a loop works on lives from its begin to its end, and so does what its body reads from
@@ -173,26 +238,64 @@ static void join_branches(builder *b) {
   }
 }
 
-// What one phase of a kernel leaves to another lies in the arena for its step, too.
 static const seer_built_kernel *kernel_of(const builder *b, uint32_t s) {
   return seer_step_has_task(&b->network->step[s]) ? &b->kernels->kernel[b->kernel_of_step[s]]
                                                   : NULL;
 }
 
-// How many there are, and in out_block (NULL: only counted) each as a block.
-static uint32_t list_between_phases(const builder *b, seer_memory_block *out_block) {
-  uint32_t n = 0;
+static void list_between_phases(builder *b) {
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_built_kernel *k = kernel_of(b, s);
     for (uint32_t i = 0; k && i < k->n_arg; i++) {
       const seer_kernel_arg *arg = &k->kernel.arg[i];
       if (arg->storage != SEER_STORE_SHARED) continue;
-      if (out_block)
-        out_block[n] = (seer_memory_block){arg->n_bytes > 0 ? arg->n_bytes : 1, s, s, 0};
-      n++;
+      b->between = SEER_GROW(b->arena, between_phases, b->between, b->n_between, &b->cap_between);
+      b->between[b->n_between++] =
+          (between_phases){.step = s, .n_bytes = arg->n_bytes > 0 ? arg->n_bytes : 1};
     }
   }
-  return n;
+}
+
+// The value lies in memory of one image: of a stretch.
+static bool is_of_image(const place *p) {
+  bool is_ours = p->kind == 0 || p->kind == SEER_ARG_ARENA || p->kind == SEER_ARG_PRIVATE;
+  return is_ours && p->home != 0 && p->home != HOME_OF_ALL;
+}
+
+static bool is_private(const builder *b, const place *p) {
+  return is_of_image(p) && b->network->stretch[p->home - 1].is_apart;
+}
+
+// All that has no place yet and lies in the arena, or in what each thread has. Returns the bytes.
+static uint64_t place_blocks(builder *b, seer_plan_arg_kind kind) {
+  size_t n_value = b->graph->n_value;
+  bool is_own = kind == SEER_ARG_PRIVATE;
+  seer_memory_block *block =
+      SEER_NEW_ARRAY(b->arena, seer_memory_block, n_value + b->n_between + 1);
+  place **of_block = SEER_NEW_ARRAY(b->arena, place *, n_value + 1);
+  uint32_t n = 0;
+  for (uint32_t v = 1; v < n_value; v++) {
+    place *p = &b->place[v];
+    if (!p->is_used || p->kind != 0 || is_private(b, p) != is_own) continue;
+    uint64_t n_bytes = is_of_image(p) ? p->image_bytes : p->n_bytes;
+    of_block[n] = p;
+    block[n++] = (seer_memory_block){n_bytes > 0 ? n_bytes : 1, p->first, p->last, 0};
+  }
+  uint32_t n_placed = n;
+  for (size_t k = 0; k < b->n_between; k++) {
+    const between_phases *left = &b->between[k];
+    if (runs_apart(b, left->step) == is_own)
+      block[n++] = (seer_memory_block){left->n_bytes, left->step, left->step, 0};
+  }
+  uint64_t n_bytes = seer_memory_place(block, n, is_own ? 1 : b->n_threads, b->arena);
+  for (uint32_t k = 0; k < n_placed; k++) {
+    of_block[k]->kind = kind;
+    of_block[k]->offset = block[k].offset;
+  }
+  n = n_placed;
+  for (size_t k = 0; k < b->n_between; k++)
+    if (runs_apart(b, b->between[k].step) == is_own) b->between[k].offset = block[n++].offset;
+  return n_bytes;
 }
 
 // Views, then who is an input, an output, or in the arena and for how long.
@@ -209,18 +312,15 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_step *step = &b->network->step[s];
     if (!seer_step_has_task(step)) continue;
-    for (uint32_t k = 0; k < step->dag->n_buf; k++) {
-      seer_val v = step->value_of_buf[k];
-      if (v.i == 0) continue;
-      const seer_dag_buf *buf = &step->dag->buf[k];
-      uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
-      use(b, v, s, part_offset(graph, v) + n_bytes);
-    }
+    for (uint32_t k = 0; k < step->dag->n_buf; k++)
+      if (step->value_of_buf[k].i) use_operand(b, s, k);
   }
   use_host_values(b);
   use_loop_values(b);
+  use_through_stretches(b);
   for (uint32_t i = 0; i < graph->n_input; i++)
-    b->place[find_root(b, graph->input[i].i)] = (place){SEER_ARG_INPUT, i, true, 0, 0, 0};
+    b->place[find_root(b, graph->input[i].i)] =
+        (place){.kind = SEER_ARG_INPUT, .offset = i, .is_used = true};
   for (uint32_t v = 1; v < graph->n_value; v++) {
     place *p = &b->place[find_root(b, v)];
     if (graph->value[v].constant && p->kind == 0 && find_root(b, v) == v) p->kind = SEER_ARG_WEIGHT;
@@ -228,28 +328,11 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   for (uint32_t i = 0; i < graph->n_output; i++) {
     place *p = &b->place[find_root(b, graph->output[i].i)];
     if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) continue;
-    if (p->kind == 0) *p = (place){SEER_ARG_OUTPUT, i, true, 0, 0, 0};
+    if (p->kind == 0) *p = (place){.kind = SEER_ARG_OUTPUT, .offset = i, .is_used = true};
   }
-  uint32_t n_between = list_between_phases(b, NULL), n = 0;
-  seer_memory_block *block =
-      SEER_NEW_ARRAY(b->arena, seer_memory_block, graph->n_value + n_between + 1);
-  for (uint32_t v = 1; v < graph->n_value; v++) {
-    const place *p = &b->place[v];
-    if (p->is_used && p->kind == 0)
-      block[n++] = (seer_memory_block){p->n_bytes > 0 ? p->n_bytes : 1, p->first, p->last, 0};
-  }
-  const seer_memory_block *between = &block[n];
-  n += list_between_phases(b, &block[n]);
-  *out_arena_bytes = seer_memory_place(block, n, b->n_threads, b->arena);
-  b->phase_offset = SEER_NEW_ARRAY(b->arena, uint64_t, n_between + 1);
-  for (uint32_t k = 0; k < n_between; k++) b->phase_offset[k] = between[k].offset;
-  n = 0;
-  for (uint32_t v = 1; v < graph->n_value; v++) {
-    place *p = &b->place[v];
-    if (!p->is_used || p->kind != 0) continue;
-    p->kind = SEER_ARG_ARENA;
-    p->offset = block[n++].offset;
-  }
+  list_between_phases(b);
+  *out_arena_bytes = place_blocks(b, SEER_ARG_ARENA);
+  if (b->network->n_stretch > 0) b->private_bytes = place_blocks(b, SEER_ARG_PRIVATE);
   return SEER_OK;
 }
 
@@ -274,11 +357,14 @@ static seer_plan_step *put_step(
 
 // ---- what is in memory behind step `at` of the plan
 
-// Left out: what no caller can hold, constants, and what is no value of its own.
+// Left out: what no caller can hold, constants, what is no value of its own, and what is there for
+// one image at a time. What a stretch makes is whole when all of it has run.
 static void show(builder *b, seer_val v, size_t at) {
+  if (b->images_at > 0) at = b->images_at - 1;
   const seer_value *value = seer_graph_value(b->graph, v);
   const place *p = &b->place[find_root(b, v.i)];
   if (v.i == 0 || value->constant || p->kind == 0 || p->kind == SEER_ARG_WEIGHT) return;
+  if (is_of_image(p)) return;
   if (seer_onnx_dtype_number(value->dtype) == 0) return;
   if (value->base.i && p->kind != SEER_ARG_ARENA) return;
   put_arg(b, p->kind, p->offset + part_offset(b->graph, v),
@@ -319,8 +405,25 @@ static uint32_t put_phases(builder *b, uint32_t k) {
   return b->first_phase[k];
 }
 
+// The bytes from one image of the value to the next; 0: all images use the same memory.
+static seer_status image_bytes(
+    const builder *b, uint32_t s, const seer_kernel_arg *arg, uint32_t *out) {
+  const seer_step *step = &b->network->step[s];
+  const place *p = &b->place[seer_root_of(b->root, step->value_of_buf[arg->dag_buf].i)];
+  const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
+  *out = 0;
+  if (!stretch_of_operand(b, s, arg->dag_buf) || is_of_image(p)) return SEER_OK;
+  uint64_t n = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+  if (n > UINT32_MAX)
+    return SEER_FAIL(UNSUPPORTED,
+        "an image of buffer %s has %" PRIu64 " bytes, must have less than 4 GiB", buf->name, n);
+  *out = (uint32_t)n;
+  return SEER_OK;
+}
+
 static seer_status put_value_arg(
-    builder *b, const seer_step *step, const seer_built_kernel *k, const seer_kernel_arg *arg) {
+    builder *b, uint32_t s, const seer_built_kernel *k, const seer_kernel_arg *arg) {
+  const seer_step *step = &b->network->step[s];
   seer_val v = arg->dag_buf < step->dag->n_buf ? step->value_of_buf[arg->dag_buf] : (seer_val){0};
   SEER_ASSERT(
       v.i != 0, "%s: buffer %u of the kernel is no value of the graph", step->name, arg->dag_buf);
@@ -336,11 +439,11 @@ static seer_status put_value_arg(
     return SEER_FAIL(
         UNSUPPORTED, "step '%s' uses value '%s', which no step makes", step->name, value->name);
   const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
-  SEER_ASSERT(value->base.i == 0 || p->kind == SEER_ARG_ARENA,
+  SEER_ASSERT(value->base.i == 0 || p->kind == SEER_ARG_ARENA || p->kind == SEER_ARG_PRIVATE,
       "%s: '%s' is part of what the caller gives", step->name, value->name);
   put_arg(b, p->kind, p->offset + part_offset(b->graph, v),
       (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
-  return SEER_OK;
+  return image_bytes(b, s, arg, &b->arg[b->n_arg - 1].image_bytes);
 }
 
 static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
@@ -353,13 +456,13 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
   out->first_phase = first_phase;
   out->n_phase = k->kernel.n_phase;
   out->n_arg = k->n_arg;
-  out->flops = b->network->task[step->task].flops;
+  out->flops = b->network->task[step->task].flops * seer_step_n_images(b->network, step);
   for (uint32_t i = 0; i < k->n_arg; i++) {
     const seer_kernel_arg *arg = &k->kernel.arg[i];
     switch (arg->storage) {
       case SEER_STORE_INPUT:
       case SEER_STORE_OUTPUT:
-        SEER_TRY(put_value_arg(b, step, k, arg));
+        SEER_TRY(put_value_arg(b, s, k, arg));
         break;
       case SEER_STORE_PACKED: {
         uint64_t offset = 0, n_bytes = 0;
@@ -368,7 +471,8 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
         break;
       }
       case SEER_STORE_SHARED:
-        put_arg(b, SEER_ARG_ARENA, b->phase_offset[b->n_phase_offset++], arg->n_bytes);
+        put_arg(b, runs_apart(b, s) ? SEER_ARG_PRIVATE : SEER_ARG_ARENA,
+            b->between[b->n_between_put++].offset, arg->n_bytes);
         break;
       case SEER_STORE_LOCAL:
         SEER_ASSERT(false, "%s: argument %u is local", step->name, i);
@@ -481,9 +585,30 @@ static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) 
   return SEER_OK;
 }
 
+// In front of the first step of a stretch what runs it; behind the last it is known how many it has.
+static void put_images(builder *b, uint32_t s) {
+  const seer_stretch *stretch = stretch_of(b, s);
+  if (!stretch) return;
+  seer_plan_stretch *out = &b->stretch[b->network->step[s].stretch - 1];
+  if (s > stretch->first) return;
+  const char *last = b->network->step[s + stretch->n_step - 1].name;
+  const char *name = seer_arena_printf(b->arena, "%s ... %s", b->network->step[s].name, last);
+  put_step(b, SEER_PLAN_IMAGES, name, "")->first_phase = b->network->step[s].stretch - 1;
+  b->images_at = b->n_step;
+  *out = (seer_plan_stretch){.n_images = stretch->n_images, .is_apart = stretch->is_apart};
+}
+
+static void end_images(builder *b, uint32_t s) {
+  const seer_stretch *stretch = s < b->network->n_step ? stretch_of(b, s) : NULL;
+  if (!stretch) return;
+  b->stretch[b->network->step[s].stretch - 1].n_body = (uint32_t)(b->n_step - b->images_at);
+  if (s + 1 == stretch->first + stretch->n_step) b->images_at = 0;
+}
+
 static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t from, uint32_t to) {
   for (uint32_t s = from; s < to; s++) {
     const seer_step *step = &b->network->step[s];
+    put_images(b, s);
     switch (step->kind) {
       case SEER_STEP_VIEW:
         put_step(b, SEER_PLAN_VIEW, step->name, "");
@@ -512,6 +637,7 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
         s += step->n_then + step->n_else;
         break;
     }
+    end_images(b, s);
   }
   return SEER_OK;
 }
@@ -583,11 +709,21 @@ static seer_plan_io describe(builder *b, seer_val v) {
   return io;
 }
 
-static void put_section(seer_text *blob, const void *data, size_t n_bytes, uint32_t *out_offset) {
+void seer_build_put_section(
+    seer_text *blob, const void *data, size_t n_bytes, uint32_t *out_offset) {
   const char zeros[8] = {0};
   seer_text_put_n(blob, zeros, (8 - blob->n_bytes % 8) % 8);
   *out_offset = (uint32_t)blob->n_bytes;
   seer_text_put_n(blob, data, n_bytes);
+}
+
+// Nothing where all steps run whole.
+static void put_stretches(const builder *b, seer_text *blob, uint32_t *out_offset) {
+  const seer_plan_images images = {b->private_bytes, b->network->n_stretch, 0};
+  uint32_t offset;
+  if (images.n_stretch == 0) return;
+  seer_build_put_section(blob, &images, sizeof images, out_offset);
+  seer_build_put_section(blob, b->stretch, images.n_stretch * sizeof *b->stretch, &offset);
 }
 
 seer_status seer_build_plan(const seer_context *context, const seer_network *network, uint32_t set,
@@ -605,6 +741,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
       .arena = arena};
   b.root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 1);
   b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
+  b.stretch = SEER_NEW_ARRAY(arena, seer_plan_stretch, network->n_stretch + 1);
   b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
   for (uint32_t i = 0; i < kernels->n; i++) b.first_phase[i] = UINT32_MAX;
   b.hosts.arena = b.made.arena = arena;
@@ -632,76 +769,42 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   seer_text_init(&blob, arena);
   seer_text_put_n(&blob, (const char *)&header, sizeof header);
   header.n_step = (uint32_t)b.n_step;
-  put_section(&blob, b.step, b.n_step * sizeof *b.step, &header.step_offset);
+  seer_build_put_section(&blob, b.step, b.n_step * sizeof *b.step, &header.step_offset);
   header.n_arg = (uint32_t)b.n_arg;
-  put_section(&blob, b.arg, b.n_arg * sizeof *b.arg, &header.arg_offset);
+  seer_build_put_section(&blob, b.arg, b.n_arg * sizeof *b.arg, &header.arg_offset);
   header.n_input = graph->n_input;
   header.n_output = graph->n_output;
-  put_section(
+  seer_build_put_section(
       &blob, io, (size_t)(graph->n_input + graph->n_output) * sizeof *io, &header.io_offset);
   header.n_phase = (uint32_t)b.n_phase;
-  put_section(&blob, b.phase, b.n_phase * sizeof *b.phase, &header.phase_offset);
+  seer_build_put_section(&blob, b.phase, b.n_phase * sizeof *b.phase, &header.phase_offset);
   header.n_host = (uint32_t)b.hosts.n_host;
-  put_section(&blob, b.hosts.host, b.hosts.n_host * sizeof *b.hosts.host, &header.host_offset);
+  seer_build_put_section(
+      &blob, b.hosts.host, b.hosts.n_host * sizeof *b.hosts.host, &header.host_offset);
   header.n_tensor = (uint32_t)b.hosts.n_tensor;
-  put_section(
+  seer_build_put_section(
       &blob, b.hosts.tensor, b.hosts.n_tensor * sizeof *b.hosts.tensor, &header.tensor_offset);
   header.n_size = (uint32_t)b.hosts.n_size;
-  put_section(&blob, b.hosts.size, b.hosts.n_size * sizeof *b.hosts.size, &header.size_offset);
+  seer_build_put_section(
+      &blob, b.hosts.size, b.hosts.n_size * sizeof *b.hosts.size, &header.size_offset);
   header.n_loop = (uint32_t)b.hosts.n_loop;
-  put_section(&blob, b.hosts.loop, b.hosts.n_loop * sizeof *b.hosts.loop, &header.loop_offset);
+  seer_build_put_section(
+      &blob, b.hosts.loop, b.hosts.n_loop * sizeof *b.hosts.loop, &header.loop_offset);
   header.n_branch = (uint32_t)b.hosts.n_branch;
-  put_section(
+  seer_build_put_section(
       &blob, b.hosts.branch, b.hosts.n_branch * sizeof *b.hosts.branch, &header.branch_offset);
   header.n_move = (uint32_t)b.hosts.n_move;
-  put_section(&blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
+  seer_build_put_section(
+      &blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
   header.n_made = (uint32_t)b.made.n_made;
-  put_section(&blob, b.made.made, b.made.n_made * sizeof *b.made.made, &header.made_offset);
+  seer_build_put_section(
+      &blob, b.made.made, b.made.n_made * sizeof *b.made.made, &header.made_offset);
   header.n_extent = (uint32_t)b.made.n_extent;
-  put_section(&blob, b.made.extent, b.made.n_extent * sizeof *b.made.extent, &header.extent_offset);
+  seer_build_put_section(
+      &blob, b.made.extent, b.made.n_extent * sizeof *b.made.extent, &header.extent_offset);
+  put_stretches(&b, &blob, &header.images_offset);
   header.strings_bytes = (uint32_t)b.strings.n_bytes;
-  put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
-  *out = (seer_built_plan){header, blob, b.symbol};
-  return SEER_OK;
-}
-
-seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *json,
-    seer_arena *arena, seer_built_library *out) {
-  *out = (seer_built_library){0};
-  size_t n_bytes = 0;
-  for (uint32_t s = 0; s < n; s++) {
-    seer_plan_header *header = &plan[s].header;
-    const char *text = s == 0 ? json : "";
-    header->json_bytes = (uint32_t)strlen(text) + 1;
-    put_section(&plan[s].body, text, header->json_bytes, &header->json_offset);
-    header->n_bytes = (uint32_t)plan[s].body.n_bytes;
-    if (plan[s].body.n_bytes > UINT32_MAX)
-      return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", plan[s].body.n_bytes);
-    n_bytes = (n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN + header->n_bytes;
-    out->n_phase += header->n_phase;
-  }
-  uint8_t *bytes = seer_arena_alloc(arena, n_bytes, SEER_PLAN_ALIGN);
-  memset(bytes, 0, n_bytes);
-  out->phase_symbol = SEER_NEW_ARRAY(arena, const char *, out->n_phase + 1);
-  size_t at = 0;
-  uint32_t n_phase = 0;
-  for (uint32_t s = 0; s < n; s++) {
-    at = (at + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
-    memcpy(bytes + at, plan[s].body.data, plan[s].body.n_bytes);
-    memcpy(bytes + at, &plan[s].header, sizeof plan[s].header);
-    at += plan[s].body.n_bytes;
-    for (uint32_t i = 0; i < plan[s].header.n_phase; i++)
-      out->phase_symbol[n_phase++] = plan[s].phase_symbol[i];
-  }
-  uint64_t begins[SEER_PLAN_MAX_SETS];
-  uint32_t n_found = 0;
-  const char *wrong = seer_library_check(bytes, n_bytes, begins, &n_found);
-  // Sizes come from the network and from schedules: what is too large is said, not asserted.
-  if (wrong)
-    return SEER_FAIL(UNSUPPORTED, "a library of these kernels could not be run: %s", wrong);
-  SEER_ASSERT(n_found == n, "%u plans of %u", n_found, n);
-  out->blob = bytes;
-  out->n_bytes = n_bytes;
-  out->hash = XXH3_64bits(bytes, n_bytes);
+  seer_build_put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
+  *out = (seer_built_plan){header, blob, b.symbol, b.private_bytes};
   return SEER_OK;
 }
