@@ -70,7 +70,9 @@ typedef struct {
 
 typedef struct {
   const char *name;  // of the step
-  const char *kind;  // "kernel", "copy", "view", "host", "loop", "branch", "fail"
+  // "kernel", "copy", "view", "host", "loop", "branch", "fail"; "images": the steps behind it, as
+  // far as its own name says, run for each image of a batch (their times are those of all images)
+  const char *kind;
   // where its schedule comes from: "plain", "untuned", "tuned", "elsewhere", "similar", "sibling",
   // "random"
   const char *source;
@@ -199,7 +201,8 @@ typedef struct {
       char *message, size_t message_bytes);
   // Runs once, as session_run does, and after each step calls watcher(user, value) on the calling
   // thread for each value of the network that is in memory whole since then. Values that exist
-  // only inside a step (fused into a kernel, rewritten at compile time) are not shown. The watcher
+  // only inside a step (fused into a kernel, rewritten at compile time), or for one image of a
+  // batch at a time, are not shown. The watcher
   // may not call functions of this session (BUSY). INVALID: there is no watcher.
   seer_rt_code (*session_watch)(
       seer_session *session, seer_watcher watcher, void *user, char *message, size_t message_bytes);

@@ -81,6 +81,19 @@ static void print_wrapped(const char *title, const char *text) {
 }
 
 // Tasks by where their schedules come from.
+// Steps of a batch that run image by image; nothing where all run whole.
+static void print_stretches(const json_t *stretches, seer_arena *arena) {
+  size_t i;
+  const json_t *stretch;
+  json_array_foreach(stretches, i, stretch) {
+    const json_t *images = json_object_get(stretch, "images");
+    printf("%-12s%s ... %s: %" PRId64 " images, %s\n", i == 0 ? "batch" : "",
+        seer_description_text(stretch, "first", arena),
+        seer_description_text(stretch, "last", arena), (int64_t)json_integer_value(images),
+        seer_description_text(stretch, "run", arena));
+  }
+}
+
 static void print_sources(const json_t *tasks, seer_arena *arena) {
   const char *seen[16];
   size_t n_seen = 0, i;
@@ -135,6 +148,7 @@ static seer_status info_library(seer_context *context, const char *path) {
       number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,
       number(info, "memory", "per_thread") / 1024);
   printf("%-12s%zu\n", "steps", count_steps(info));
+  print_stretches(json_object_get(info, "stretches"), arena);
   seer_unbuilt_print(info, arena);
   print_sources(json_object_get(info, "tasks"), arena);
   const char *needs = seer_text_safe_whole(arena, seer_description_raw(info, "cpu_features"));

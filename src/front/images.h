@@ -2,18 +2,18 @@
 // for an image a thread, in place of once for the whole batch.
 //
 // Why. The values of a batch are as many times as large as those of one image, and what fits into a
-// cache for one does not for eight: a step then writes to memory what the next one reads from there.
-// Run image by image, values stay where they are made, and only those of one image are needed; an
-// image a thread spares the hand-over between steps as well. Against that stand weights, which are
-// read again for each image, and kernels of less work. What is better the estimate of choose.c says
-// for the target, never the user; doc/decisions/76-images.md has the measurements.
+// cache for one does not for eight: a step then writes to memory what the next one reads from
+// there. Run image by image, values stay where they are made, and only those of one image are
+// needed; an image a thread spares the hand-over between steps as well. Against that stand weights,
+// which are read again for each image, and kernels of less work. What is better the estimate of
+// choose.c says for the target, never the user; doc/decisions/76-images.md has the measurements.
 //
 // What. A stretch is a number of steps one after another, at the top level of the network (in no
-// loop or branch), each a kernel that computes n images apart, or a view. Its kernels' DAGs are those
-// of one image, so that they are the tasks, records and code that the network has with a batch of 1,
-// and compute each image to the bit as that does. An image of a value is an n-th of its memory: n
-// blocks, one behind another. What is made before a stretch and what is read behind it has memory
-// for all images; what is made and read in it only, that for one (for one a thread).
+// loop or branch), each a kernel that computes n images apart, or a view. Its kernels' DAGs are
+// those of one image, so that they are the tasks, records and code that the network has with a
+// batch of 1, and compute each image to the bit as that does. An image of a value is an n-th of its
+// memory: n blocks, one behind another. What is made before a stretch and what is read behind it
+// has memory for all images; what is made and read in it only, that for one (for one a thread).
 //
 //   step       0    1    2    3    4    5           [0 1 2] for image 0, 1, ... n-1, then 3, 4, 5
 //              `--stretch--'                          for all images
@@ -34,9 +34,9 @@
 //   out_one     the DAG for one image, finished, in `arena`: the same buffers and stages, the first
 //               dimension of what is split an n-th
 //   out_why     where the answer is false: the stage and what about it, in `arena`
-// True if every output is split, and its block i is what out_one computes from block i of the inputs
-// that are split and all of the others. Proved by shifts: when the first axis moves on by a block,
-// each index into what is split moves on by one there, and nothing else moves.
+// True if every output is split, and its block i is what out_one computes from block i of the
+// inputs that are split and all of the others. Proved by shifts: when the first axis moves on by a
+// block, each index into what is split moves on by one there, and nothing else moves.
 bool seer_images_one(const seer_dag *dag, uint32_t n, bool io_is_split[SEER_DAG_MAX_BUFFERS],
     seer_arena *arena, seer_dag **out_one, const char **out_why);
 

@@ -292,7 +292,7 @@ static seer_rt_code run_kernel(
 
 // ---- image by image
 
-static double now_s(void) {
+static double seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -319,11 +319,11 @@ static seer_rt_code run_each(
       const seer_plan_step *step = &at->of->step[i];
       if (step->kind != SEER_PLAN_KERNEL) continue;
       buffers_of_image(at, step, image, 0, buffers);
-      double before = times ? now_s() : 0, busy = times ? session->times->mean_s : 0;
+      double before = times ? seconds_now() : 0, busy = times ? session->times->mean_s : 0;
       seer_rt_code code = run_kernel(session, step, buffers);
       if (code != SEER_RT_OK) return code;
       if (!times) continue;
-      times->seconds[i] += now_s() - before;
+      times->seconds[i] += seconds_now() - before;
       times->busy[i] += session->times->mean_s - busy;
     }
   }
@@ -346,9 +346,9 @@ static void run_image(void *arg, uint32_t image, uint32_t thread) {
     if (step->kind != SEER_PLAN_KERNEL) continue;
     buffers_of_image(at, step, image, thread, buffers);
     const seer_kernel_call call = call_of(job->session, step, buffers);
-    double before = times ? now_s() : 0;
+    double before = times ? seconds_now() : 0;
     seer_pool_run_alone(&call, thread);
-    if (times) times->of_thread[(size_t)i * times->n_threads + thread] += now_s() - before;
+    if (times) times->of_thread[(size_t)i * times->n_threads + thread] += seconds_now() - before;
   }
 }
 

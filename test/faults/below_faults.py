@@ -32,6 +32,12 @@ BELOW = [
       "session->in_use, &is_free, 0, memory_order_acquire, memory_order_relaxed))", "test_runtime_exec|test_runtime_bind"),
     F("made values a step late", "off-by-one", "src/runtime/observe.c", "    if (of->made[middle].step < i)\n", "    if (of->made[middle].step <= i)\n",
       "test_runtime_exec|peer_verify"),
+    F("two images in one place", "offset", EXEC, "(uint64_t)arg->image_bytes * image;", "(uint64_t)arg->image_bytes * (image / 2 * 2);",
+      "test_runtime_images|peer_images"),
+    F("threads share what is each one's own", "race", EXEC, "offset = at->own_stride * thread;", "offset = 0;",
+      "test_runtime_images|peer_images"),
+    F("images that are left out are not missed", "count", "src/runtime/pool.c", "a->is_counted ? atomic_load(&a->n_calls) : a->n_parts;",
+      "a->n_parts;", "test_runtime_images|test_runtime_pool"),
 
     # ---- what is chosen and recorded
     F("slower forms are better", "choice", "src/tune/select/choose.c", "f->ratio == 0 || ratio < f->ratio ||", "f->ratio == 0 || ratio > f->ratio ||",

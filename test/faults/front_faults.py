@@ -29,6 +29,17 @@ FRONT = [
       "seer_dtype_is_signed(dtype) ? small_number(dtype, -1) :", "seer_dtype_is_signed(dtype) ? small_number(dtype, 1) :",
       "test_property_ends|test_dag_eval"),
 
+    # ---- images of a batch
+    F("sums over a batch are of images", "separability", "src/front/images/one.c",
+      "    if (!moves_by(w, stage->body[v], 0)) return \"reads more than its own image\";\n", "    (void)moves_by;\n",
+      "test_front_images|peer_images"),
+    F("another image's row is the own one", "separability", "src/front/images/one.c",
+      "    bool is_image = d == 0 && w->is_split[node->ref];\n",
+      "    bool is_image = d == 0 && w->is_split[node->ref];\n    if (is_image) continue;\n", "test_front_images|peer_images"),
+    F("parts along a batch are blocks of images", "separability", "src/front/images/find.c",
+      "  if (block == 0 || block_elems(f, y) != block || x->dtype != y->dtype) return false;\n", "  if (block == 0) return false;\n",
+      "test_front_images|peer_images"),
+
     # ---- operators
     F("sums of halves in half", "accumulator", OP + "emit.c",
       "  bool adds_up = made.combiner == SEER_COMBINE_SUM || made.combiner == SEER_COMBINE_PROD;\n",

@@ -585,7 +585,8 @@ static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) 
   return SEER_OK;
 }
 
-// In front of the first step of a stretch what runs it; behind the last it is known how many it has.
+// In front of the first step of a stretch what runs it; behind the last it is known how many it
+// has.
 static void put_images(builder *b, uint32_t s) {
   const seer_stretch *stretch = stretch_of(b, s);
   if (!stretch) return;

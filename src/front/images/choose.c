@@ -3,12 +3,12 @@
 //
 // What a step reads was written by the step before, and comes from the smallest cache that holds it
 // (and the step's weights): for all images, or for one. What it writes goes where other values were
-// before: lines that are not in a cache are read first and written back later, so that a byte counts
-// twice. Weights are read once for all images where a step is whole; for each image where it is not,
-// from what holds those of the whole stretch. At the ends of a stretch values lie in memory for all
-// images, whatever runs image by image. With all threads on each image the hand-over between two
-// steps comes once an image; an image a thread, once a stretch, but some threads may have an image
-// more than others. Least sum over all ways to cut: dynamic programming.
+// before: lines that are not in a cache are read first and written back later, so that a byte
+// counts twice. Weights are read once for all images where a step is whole; for each image where it
+// is not, from what holds those of the whole stretch. At the ends of a stretch values lie in memory
+// for all images, whatever runs image by image. With all threads on each image the hand-over
+// between two steps comes once an image; an image a thread, once a stretch, but some threads may
+// have an image more than others. Least sum over all ways to cut: dynamic programming.
 //
 // Speeds are nominal, not measured: the order of a few numbers of caches decides, and a compilation
 // must find the tasks that the tuning before it has made, with speeds measured or not.
@@ -26,8 +26,8 @@ static const double l2_gbs = 130, l3_gbs = 32, dram_gbs = 13, gflops_a_lane = 9;
 #define L3_BYTES_A_THREAD (4.0 * 1048576)
 // As the analytic model has it (learn/analytic.c).
 #define PHASE_SECONDS 2.7e-6
-// Part of its time that steps must gain by the estimate: what it does not see (kernels of more work)
-// is worth as much.
+// Part of its time that steps must gain by the estimate: what it does not see (kernels of more
+// work) is worth as much.
 #define MIN_GAIN 0.03
 
 typedef struct {

@@ -3,9 +3,9 @@
 //
 // A value is in images if it is n blocks, each made of one image alone. Inputs of the network are,
 // whose first dimension is the batch; what a step makes that computes images apart; views of such a
-// value whose blocks are the same bytes (a part of a whole is, whose blocks lie in the whole's). What
-// other steps make counts anew, by its first dimension: it is there for all images before a stretch
-// begins that reads it.
+// value whose blocks are the same bytes (a part of a whole is, whose blocks lie in the whole's).
+// What other steps make counts anew, by its first dimension: it is there for all images before a
+// stretch begins that reads it.
 #include <string.h>
 
 #include "base/map.h"

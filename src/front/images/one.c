@@ -4,9 +4,9 @@
 // is what it computes at v < k from block 0. So each expression is asked by how much its value
 // moves: numbers and other axes by 0, v by k; sums, products with constants and floor quotients by
 // what follows from that; a load from what is split by 0 if its first index moves by one block of
-// the buffer and no other index moves; a load from anything else by 0 if no index moves; comparisons
-// of what moves alike by 0; all else must not have a part that moves. That block 0 is read alone
-// seer_dag_verify shows, of the DAG whose buffers end there.
+// the buffer and no other index moves; a load from anything else by 0 if no index moves;
+// comparisons of what moves alike by 0; all else must not have a part that moves. That block 0 is
+// read alone seer_dag_verify shows, of the DAG whose buffers end there.
 #include <string.h>
 
 #include "front/images.h"
