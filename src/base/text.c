@@ -32,6 +32,13 @@ void seer_text_put_n(seer_text *text, const char *bytes, size_t n) {
   text->data[text->n_bytes] = '\0';
 }
 
+size_t seer_text_put_aligned(seer_text *text, const void *data, size_t n_bytes, size_t align) {
+  while (text->n_bytes % align != 0) seer_text_put_n(text, "", 1);
+  size_t at = text->n_bytes;
+  seer_text_put_n(text, data, n_bytes);
+  return at;
+}
+
 void seer_text_put(seer_text *text, const char *string) {
   seer_text_put_n(text, string, strlen(string));
 }

@@ -17,6 +17,9 @@ typedef struct {
 void seer_text_init(seer_text *text, seer_arena *arena);  // `arena` kept as long as `text`
 void seer_text_put(seer_text *text, const char *string);
 void seer_text_put_n(seer_text *text, const char *bytes, size_t n);
+// Bytes at a multiple of `align` (a power of two), behind zeros where there is a gap; where they
+// are.
+size_t seer_text_put_aligned(seer_text *text, const void *data, size_t n_bytes, size_t align);
 SEER_PRINTF(2, 3) void seer_text_printf(seer_text *text, const char *format, ...);
 // A float so that parsing gives the same bits (shortest that does; inf, -inf, nan spelled so). No
 // locale.

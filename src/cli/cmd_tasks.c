@@ -148,6 +148,7 @@ static seer_status print_json(
 
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
+  SEER_TRY(seer_context_find_target(context));  // which steps are tasks of one image
   seer_arena *arena = seer_arena_create("model");
   seer_network *network = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);

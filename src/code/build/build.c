@@ -26,7 +26,7 @@ static void log_phase(const seer_context *context, const char *what, uint64_t *s
 
 // ---- what is linked
 
-seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *json,
+static seer_status join_plans(seer_built_plan *plan, uint32_t n, const char *json,
     seer_arena *arena, seer_built_library *out) {
   *out = (seer_built_library){0};
   size_t n_bytes = 0;
@@ -34,7 +34,8 @@ seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *js
     seer_plan_header *header = &plan[s].header;
     const char *text = s == 0 ? json : "";
     header->json_bytes = (uint32_t)strlen(text) + 1;
-    seer_build_put_section(&plan[s].body, text, header->json_bytes, &header->json_offset);
+    header->json_offset =
+        (uint32_t)seer_text_put_aligned(&plan[s].body, text, header->json_bytes, 8);
     header->n_bytes = (uint32_t)plan[s].body.n_bytes;
     if (plan[s].body.n_bytes > UINT32_MAX)
       return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", plan[s].body.n_bytes);
@@ -117,7 +118,7 @@ static seer_status build_into(build *b) {
   SEER_TRY(seer_build_put_file(&b->files, "model.json", json, strlen(json)));
   SEER_TRY(seer_build_put_file(&b->files, "model.h", header, strlen(header)));
   seer_built_library library;
-  SEER_TRY(seer_build_library(plan, network->n_set, json, arena, &library));
+  SEER_TRY(join_plans(plan, network->n_set, json, arena, &library));
   library.name = network->graph->name;
   SEER_TRYF(b->form->finish(context, &b->kernels, &library, &b->files), "making %s", b->form->file);
   log_phase(context, "link", &start);

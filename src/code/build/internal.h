@@ -132,9 +132,6 @@ typedef struct {
   const char **phase_symbol;  // header.n_phase of them
   uint64_t private_bytes;  // of each thread, for images that run apart
 } seer_built_plan;
-// At a multiple of 8, with zeros in front where needed.
-void seer_build_put_section(
-    seer_text *blob, const void *data, size_t n_bytes, uint32_t *out_offset);
 // Of set `set`: its steps, and its weights into `weights`.
 SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,
     uint32_t set, const seer_built_kernels *kernels, const seer_choice *choice,
@@ -148,8 +145,6 @@ struct seer_built_library {
   uint32_t n_phase;
   const char **phase_symbol;
 };
-SEER_MUST_USE seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *json,
-    seer_arena *arena, seer_built_library *out);
 
 // ---- host.c: what the plan says of values whose sizes only a run knows
 typedef struct {

@@ -710,21 +710,41 @@ static seer_plan_io describe(builder *b, seer_val v) {
   return io;
 }
 
-void seer_build_put_section(
-    seer_text *blob, const void *data, size_t n_bytes, uint32_t *out_offset) {
-  const char zeros[8] = {0};
-  seer_text_put_n(blob, zeros, (8 - blob->n_bytes % 8) % 8);
-  *out_offset = (uint32_t)blob->n_bytes;
-  seer_text_put_n(blob, data, n_bytes);
-}
-
 // Nothing where all steps run whole.
 static void put_stretches(const builder *b, seer_text *blob, uint32_t *out_offset) {
   const seer_plan_images images = {b->private_bytes, b->network->n_stretch, 0};
-  uint32_t offset;
   if (images.n_stretch == 0) return;
-  seer_build_put_section(blob, &images, sizeof images, out_offset);
-  seer_build_put_section(blob, b->stretch, images.n_stretch * sizeof *b->stretch, &offset);
+  *out_offset = (uint32_t)seer_text_put_aligned(blob, &images, sizeof images, 8);
+  seer_text_put_aligned(blob, b->stretch, images.n_stretch * sizeof *b->stretch, 8);
+}
+
+// What the header counts, and says the place of. `io`: of inputs, then outputs.
+static void put_sections(
+    const builder *b, const seer_plan_io *io, seer_text *blob, seer_plan_header *h) {
+#define PUT(data, n, n_field, offset_field)                                           \
+  do {                                                                                \
+    h->n_field = (uint32_t)(n);                                                       \
+    h->offset_field =                                                                 \
+        (uint32_t)seer_text_put_aligned(blob, data, (size_t)(n) * sizeof *(data), 8); \
+  } while (0)
+  const seer_host_list *hosts = &b->hosts;
+  h->n_input = b->graph->n_input;
+  PUT(b->step, b->n_step, n_step, step_offset);
+  PUT(b->arg, b->n_arg, n_arg, arg_offset);
+  PUT(io, h->n_input + b->graph->n_output, n_output, io_offset);
+  h->n_output = b->graph->n_output;
+  PUT(b->phase, b->n_phase, n_phase, phase_offset);
+  PUT(hosts->host, hosts->n_host, n_host, host_offset);
+  PUT(hosts->tensor, hosts->n_tensor, n_tensor, tensor_offset);
+  PUT(hosts->size, hosts->n_size, n_size, size_offset);
+  PUT(hosts->loop, hosts->n_loop, n_loop, loop_offset);
+  PUT(hosts->branch, hosts->n_branch, n_branch, branch_offset);
+  PUT(hosts->move, hosts->n_move, n_move, move_offset);
+  PUT(b->made.made, b->made.n_made, n_made, made_offset);
+  PUT(b->made.extent, b->made.n_extent, n_extent, extent_offset);
+  put_stretches(b, blob, &h->images_offset);
+  PUT(b->strings.data, b->strings.n_bytes, strings_bytes, strings_offset);
+#undef PUT
 }
 
 seer_status seer_build_plan(const seer_context *context, const seer_network *network, uint32_t set,
@@ -769,43 +789,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   seer_text blob;
   seer_text_init(&blob, arena);
   seer_text_put_n(&blob, (const char *)&header, sizeof header);
-  header.n_step = (uint32_t)b.n_step;
-  seer_build_put_section(&blob, b.step, b.n_step * sizeof *b.step, &header.step_offset);
-  header.n_arg = (uint32_t)b.n_arg;
-  seer_build_put_section(&blob, b.arg, b.n_arg * sizeof *b.arg, &header.arg_offset);
-  header.n_input = graph->n_input;
-  header.n_output = graph->n_output;
-  seer_build_put_section(
-      &blob, io, (size_t)(graph->n_input + graph->n_output) * sizeof *io, &header.io_offset);
-  header.n_phase = (uint32_t)b.n_phase;
-  seer_build_put_section(&blob, b.phase, b.n_phase * sizeof *b.phase, &header.phase_offset);
-  header.n_host = (uint32_t)b.hosts.n_host;
-  seer_build_put_section(
-      &blob, b.hosts.host, b.hosts.n_host * sizeof *b.hosts.host, &header.host_offset);
-  header.n_tensor = (uint32_t)b.hosts.n_tensor;
-  seer_build_put_section(
-      &blob, b.hosts.tensor, b.hosts.n_tensor * sizeof *b.hosts.tensor, &header.tensor_offset);
-  header.n_size = (uint32_t)b.hosts.n_size;
-  seer_build_put_section(
-      &blob, b.hosts.size, b.hosts.n_size * sizeof *b.hosts.size, &header.size_offset);
-  header.n_loop = (uint32_t)b.hosts.n_loop;
-  seer_build_put_section(
-      &blob, b.hosts.loop, b.hosts.n_loop * sizeof *b.hosts.loop, &header.loop_offset);
-  header.n_branch = (uint32_t)b.hosts.n_branch;
-  seer_build_put_section(
-      &blob, b.hosts.branch, b.hosts.n_branch * sizeof *b.hosts.branch, &header.branch_offset);
-  header.n_move = (uint32_t)b.hosts.n_move;
-  seer_build_put_section(
-      &blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
-  header.n_made = (uint32_t)b.made.n_made;
-  seer_build_put_section(
-      &blob, b.made.made, b.made.n_made * sizeof *b.made.made, &header.made_offset);
-  header.n_extent = (uint32_t)b.made.n_extent;
-  seer_build_put_section(
-      &blob, b.made.extent, b.made.n_extent * sizeof *b.made.extent, &header.extent_offset);
-  put_stretches(&b, &blob, &header.images_offset);
-  header.strings_bytes = (uint32_t)b.strings.n_bytes;
-  seer_build_put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
+  put_sections(&b, io, &blob, &header);
   *out = (seer_built_plan){header, blob, b.symbol, b.private_bytes};
   return SEER_OK;
 }
