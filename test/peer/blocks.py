@@ -7,9 +7,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto as T, helper, numpy_helper
 
-from peer import familyseer, reference
+from peer import familyseer, reference, schedules
 
-MS, LEVELS = "com.microsoft", ("-O0", "-O1", "--random-schedules=1", "--random-schedules=2")
+MS, LEVELS = "com.microsoft", schedules()
 SMALL = {T.INT4: (-8, 7), T.UINT4: (0, 15), T.INT8: (-128, 127), T.UINT8: (0, 255)}
 
 

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.environ.get("TEST_SOURCE_DIR", "."), "python"
 sys.dont_write_bytecode = True
 import familyseer as fs  # noqa: E402
 
-from peer import familyseer, reference  # noqa: E402
+from peer import FULL, familyseer, reference  # noqa: E402
 
 F, I64, BOOL, I32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.INT32
 
@@ -46,7 +46,10 @@ class Graph:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
 
 
-def check(model, many, rtol=1e-5, how=(("-O1", 2),), atol=1e-6):
+HOW = (("-O1", 2), ("--random-schedules=1", 2))[0 if FULL else 1:]
+
+
+def check(model, many, rtol=1e-5, how=HOW, atol=1e-6):
     """Libraries, by options and threads, for all inputs in `many`: shapes and values as ONNX Runtime's. Returns the shapes that came out."""
     shapes = set()
     wanted = [reference(model, feeds) for feeds in many]

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from peer import familyseer, reference
+from peer import familyseer, reference, schedules
 
 MS = "com.microsoft"
 BYTES = (np.uint8, np.int8)
@@ -16,7 +16,7 @@ ELEM = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.uint16: Tenso
 
 
 class Net:
-    LEVELS = ("-O0", "-O1", "--random-schedules=1", "--random-schedules=2")
+    LEVELS = schedules()
 
     def __init__(self):
         self.nodes, self.feeds, self.constants, self.outs = [], {}, [], {}

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 
 from nodes import Nodes, refused
-from peer import run_tests
+from peer import run_tests, schedules
 
 rng = np.random.default_rng(11)
-LEVELS = ["-O0", "-O1", "--random-schedules=1"]
+LEVELS = schedules()
 
 
 def some(*shape, dtype=np.float32):
@@ -230,7 +230,7 @@ def linear_attention():
                 nodes.add("LinearAttention", q, k, v, past, decay, outputs=2, update_rule="gated", **heads)
                 nodes.add("LinearAttention", q, k, v, past, decay, beta, outputs=2, **heads)
             nodes.add("LinearAttention", q, k, v, past, None, one_beta, outputs=2, update_rule="delta", **heads)
-        nodes.check(["-O1", "--random-schedules=1"], rtol=tolerance, atol=tolerance)
+        nodes.check(rtol=tolerance, atol=tolerance)
     refused("needs a decay (input 4, absent)", 27, "LinearAttention", q, k, v, update_rule="gated", outputs=2, **heads)
     refused("needs no decay (input 4, given)", 27, "LinearAttention", q, k, v, None, by_head, update_rule="linear", outputs=2, **heads)
     refused("'update_rule' is 'none'", 27, "LinearAttention", q, k, v, update_rule="none", outputs=2, **heads)

@@ -8,10 +8,10 @@ import onnx
 from onnx import helper
 
 from control import BOOL, F, I64, Graph, check, fs, refused
-from peer import FULL, familyseer, reference, run_tests
+from peer import FULL, familyseer, reference, run_tests, schedules
 
 rng = np.random.default_rng(3)
-HOW = (("-O1", 2), ("--random-schedules=1", 1), ("--random-schedules=2", 2))
+HOW = tuple(zip(schedules(), (2, 1) * 3))
 n_bodies = 0
 
 

@@ -33,7 +33,7 @@ def single(op, inputs, constants=(), order=None, domain="com.microsoft", out=F, 
     given = {n: (rng.standard_normal(s).astype(np.float32) if k == F else
                  rng.integers(0, 256, s).astype(np.uint8) if k == U else np.ones(s, np.int32)) for n, (k, s) in inputs.items()}
     given.update(feeds or {})
-    check_model(op, model, given, levels=["-O1"], threads=(2,), rtol=rtol or (0 if out == U else 1e-4), check=False,
+    check_model(op, model, given, threads=(2,), rtol=rtol or (0 if out == U else 1e-4), check=False,
                 discriminate=I32 not in outs.values())
 
 

@@ -14,11 +14,11 @@ sys.path.insert(0, os.path.join(os.environ.get("TEST_SOURCE_DIR", "."), "python"
 sys.dont_write_bytecode = True
 import familyseer as fs  # noqa: E402
 
-from peer import FULL, familyseer, run_tests  # noqa: E402
+from peer import FULL, familyseer, run_tests, schedules  # noqa: E402
 
 LENGTHS = [16, 250, 4096, 65536]
 KINDS = {"f16": (T.FLOAT16, 2.0**-11), "bf16": (T.BFLOAT16, 2.0**-9)}  # the type, and what rounding to it may take off
-LEVELS = ["-O0", "-O1"] + [f"--random-schedules={seed}" for seed in range(1, 7 if FULL else 3)]
+LEVELS = schedules() + [f"--random-schedules={seed}" for seed in range(4, 7 if FULL else 4)]
 EPSILON = 1e-5
 
 
@@ -270,7 +270,7 @@ def rounded_once(label, cases_of, opset):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.onnx")
         onnx.save(models[kind], path)
-        for level in LEVELS[:3]:
+        for level in LEVELS[:2]:
             at = os.path.join(folder, "out" + level)
             familyseer("compile", path, "-o", at, level)
             library = fs.Model(at, threads=2)

@@ -8,7 +8,7 @@ import onnx
 from onnx import helper
 
 from control import BOOL, F, I64, Graph, check, fs, refused
-from peer import familyseer, reference, run_tests
+from peer import familyseer, reference, run_tests, schedules
 
 rng = np.random.default_rng(64)
 TYPES = [np.float32, np.float64, np.float16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, bool]
@@ -51,7 +51,7 @@ class Many:
             self.outputs.append((out, kind_of(x.dtype)))
             self.want.append((label, out, x, rtol))
 
-    def run(self, options=("-O1",), peer=False):
+    def run(self, options=tuple(schedules()), peer=False):
         model = self.g.model(*self.outputs)
         theirs = reference(model, self.feeds) if peer else {}
         with tempfile.TemporaryDirectory() as tmp:
@@ -137,7 +137,7 @@ def scatters():
                     tuples(m, numbers(dtype, 6, 5), [n], 1, reduction)
                     tuples(m, numbers(dtype, 4, 3, 5), [2, n], 2, reduction)
             if m.outputs:
-                m.run(("-O0", "-O1"), peer)
+                m.run(peer=peer)
 
 
 def ends():
@@ -157,7 +157,7 @@ def ends():
         elements(m, numbers(np.float32, 3000, 7), 5000, 0, reduction)
         tuples(m, numbers(np.float32, 5000, 33), [2000], 1, reduction)
         tuples(m, numbers(np.float64, 50, 40), [30, 100], 2, reduction)
-    m.run(("-O1", "-O0", "--random-schedules=3"))
+    m.run()
     m = Many()
     elements(m, numbers(np.float32, 5, 4), 0, 0, "none")
     tuples(m, numbers(np.float32, 5, 4), [0], 1, "add")
@@ -244,7 +244,7 @@ def top_k():
                 top(m, numbers(dtype, 5, 37, ties=ties), 37, 1, largest)
                 top(m, numbers(dtype, 101, 3, ties=ties), 13, -2, largest)
                 top(m, numbers(dtype, 3, 67, 19, ties=ties), 5, 1, largest)
-        m.run(("-O1", "-O0"), peer=dtype not in (np.uint16, np.uint32, np.uint64))
+        m.run(peer=dtype not in (np.uint16, np.uint32, np.uint64))
     m = Many()
     for n, k in ((20000, 100), (50257, 50), (30011, 30011), (70000, 1)):
         top(m, numbers(np.float32, 2, n, ties=n < 40000), k, 1, 1)
@@ -293,7 +293,7 @@ def sums():
         m = Many()
         for shape, axis in (([1], 0), ([31], -1), ([33], 0), ([2, 1, 5], 1), ([3, 32, 5], 1), ([3, 37, 5], 1), ([401, 3], -2), ([2, 40, 300], 1), ([7, 4097], 1)):
             running(m, numbers(dtype, *shape), axis)
-        m.run(("-O1", "-O0"))
+        m.run()
     for dtype in (np.float32, np.float64, np.int32, np.int64):
         m = Many()
         running(m, numbers(dtype, 5, 50, 3), 1)
@@ -318,7 +318,7 @@ def between_kernels():
             ("ScatterElements", [m.g.op("ScatterElements", of, m.g.const(places), m.g.op("Neg", m.given(update)), axis=0)],
              [np.take_along_axis(mirror, np.argsort(places, 0), 0)])):
         m.add(label, [m.g.op("Neg", outs[0]), *outs[1:]], [-want[0], *want[1:]], 2e-5)
-    m.run(("-O1", "-O0"))
+    m.run()
 
 
 def in_bodies():

@@ -9,10 +9,10 @@ import onnx
 from onnx import helper
 
 from control import F, Graph, check, fs
-from peer import FULL, familyseer, reference, run_tests
+from peer import FULL, familyseer, reference, run_tests, schedules
 
 rng = np.random.default_rng(5)
-HOW = (("-O1", 2), ("--random-schedules=1", 1), ("--random-schedules=2", 2))
+HOW = tuple(zip(schedules(), (2, 1) * 3))
 
 
 def weight(g, *shape):
@@ -41,7 +41,7 @@ def n_copies(model, *flags):
 
 def expect(model, copies, shape=(1, 8, 9, 7), n=2):
     many = [{"x": rng.standard_normal(shape).astype(np.float32)} for _ in range(n)]
-    check(model, many, rtol=1e-4, atol=1e-5, how=HOW if FULL else HOW[:2])
+    check(model, many, rtol=1e-4, atol=1e-5, how=HOW)
     found = n_copies(model)
     assert found == copies, f"{found} steps copy, should be {copies}"
 

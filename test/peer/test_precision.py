@@ -11,12 +11,12 @@ import onnx.reference
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from peer import FULL, answerer, familyseer, run_ours, run_tests
+from peer import FULL, answerer, familyseer, run_ours, run_tests, schedules
 
 UNIT = {"bf16": 2.0**-8, "f16": 2.0**-11}  # half a step of numbers from 1 to 2
 TINY = {"bf16": 2.0**-134, "f16": 2.0**-25}  # of the smallest
 F32 = 2.0**-22  # a sum of f32, relative to the terms' magnitudes
-LEVELS = ["-O0", "-O1"] + [f"--random-schedules={seed}" for seed in range(1, 6 if FULL else 3)]
+LEVELS = schedules() + [f"--random-schedules={seed}" for seed in range(4, 6 if FULL else 4)]
 
 
 class Net:

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 import quantised
-from peer import familyseer, reference, run_tests
+from peer import familyseer, reference, run_tests, schedules
 from quantised import BYTES
 
 SEEDS = (1, 2, 3)
@@ -16,7 +16,7 @@ SEEDS = (1, 2, 3)
 
 class Net(quantised.Net):
     """Products between quantisations, each with inputs and constants of its own."""
-    LEVELS = ("-O0", "-O1", "--random-schedules=1")
+    LEVELS = schedules()
 
     def __init__(self, seed):
         super().__init__()
