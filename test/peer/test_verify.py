@@ -55,7 +55,8 @@ def build(tmp, made, judged, level="-O1"):
     paths = [os.path.join(tmp, n) for n in ("made.onnx", "judged.onnx")]
     for path, what in zip(paths, (made, judged)):
         onnx.save(what, path)
-    familyseer("compile", paths[0], "-o", os.path.join(tmp, "lib"), level)
+    # whole: what a batch's steps leave to each other for one image at a time nobody sees
+    familyseer("compile", paths[0], "-o", os.path.join(tmp, "lib"), level, "--images", "whole")
 
 
 def verify(tmp, made, judged, *flags, ok=True):
