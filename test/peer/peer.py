@@ -174,11 +174,12 @@ def crossed(*choices):
     return [tuple(c[k] for c, k in zip(choices, one)) for one in (whole if FULL else few)]
 
 
-def schedules():
+def schedules(*more):
     """How operators are compiled: as they stand, and by a random schedule, which draws tiles, vectors and fusion. -O1 chooses
-    from the same and takes up to ten times as long: here it is part of check-full. The differential test's sample, the
-    built-in networks and whatever names it have it always."""
-    return ["-O0", "--random-schedules=1"] + (["-O1", "--random-schedules=2", "--random-schedules=3"] if FULL else [])
+    from the same and takes up to ten times as long: here it is part of check-full, and of what asks for it by `more`. The
+    differential test's sample and the built-in networks have it always."""
+    full = ("-O1", "--random-schedules=2", "--random-schedules=3") if FULL else ()
+    return list(dict.fromkeys(("-O0", "--random-schedules=1", *full, *more)))
 
 
 def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL, check=True,

@@ -46,11 +46,11 @@ def output_is_read_on():
 
 
 run_tests([
-    ("mlp", lambda: check_model("mlp 784-256-128-10", mlp(1, [784, 256, 128, 10]), levels=["-O0", *schedules()])),
-    ("batch", lambda: check_model("mlp batch 32", mlp(32, [100, 300, 50, 11]), levels=["-O0", *schedules()])),
-    ("odd", lambda: check_model("mlp odd extents", mlp(13, [17, 23, 31, 7]), levels=["-O0", *schedules()])),
-    ("matmul", lambda: check_model("matmul + add", matmul_add(), levels=["-O0", *schedules()])),
-    ("attributes", lambda: check_model("gemm attributes", gemm_attributes(), levels=["-O0", *schedules()])),
+    ("mlp", lambda: check_model("mlp 784-256-128-10", mlp(1, [784, 256, 128, 10]), levels=schedules("-O1"))),
+    ("batch", lambda: check_model("mlp batch 32", mlp(32, [100, 300, 50, 11]), levels=schedules("-O1"))),
+    ("odd", lambda: check_model("mlp odd extents", mlp(13, [17, 23, 31, 7]), levels=schedules("-O1"))),
+    ("matmul", lambda: check_model("matmul + add", matmul_add(), levels=schedules("-O1"))),
+    ("attributes", lambda: check_model("gemm attributes", gemm_attributes(), levels=schedules("-O1"))),
     ("outputs", lambda: check_model("two outputs", two_outputs())),
     ("views", lambda: check_model("an output, its view, its consumer", output_is_read_on())),
 ])
