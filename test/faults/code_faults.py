@@ -9,8 +9,8 @@ CODE = [
       "      if (p->last >= from && p->last < to) p->last = to;\n", "", "peer_images"),
     F("results of images lie where others work", "lifetime", BUILD + "plan.c",
       "      if (p->first > from && p->first <= to) p->first = from;\n", "", "peer_images"),
-    F("what others read is kept for one image", "lifetime", BUILD + "plan.c", "  if (is_home) p->home = step->stretch;\n",
-      "  if (stretch) p->home = step->stretch;\n", "peer_images"),
+    F("what others read is kept for one image", "lifetime", BUILD + "plan.c", "  bool is_home = stretch && (p->home == 0 || p->home == step->stretch);\n",
+      "  bool is_home = stretch != NULL;\n", "peer_images"),
     # ---- space: formulations, sketches, lowering
     F("weights of Winograd at 2", "formulation", "src/space/formulation/winograd.c", "scale(pool, 1.0 / 24, x[0])",
       "scale(pool, 1.0 / 12, x[0])", "test_space_winograd|test_property_formulations"),

@@ -36,9 +36,6 @@ FRONT = [
     F("another image's row is the own one", "separability", "src/front/images/one.c",
       "    bool is_image = d == 0 && w->is_split[node->ref];\n",
       "    bool is_image = d == 0 && w->is_split[node->ref];\n    if (is_image) continue;\n", "test_front_images|peer_images"),
-    F("parts along a batch are blocks of images", "separability", "src/front/images/find.c",
-      "  if (block == 0 || block_elems(f, y) != block || x->dtype != y->dtype) return false;\n", "  if (block == 0) return false;\n",
-      "test_front_images|peer_images"),
 
     # ---- operators
     F("sums of halves in half", "accumulator", OP + "emit.c",

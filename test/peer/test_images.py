@@ -138,6 +138,36 @@ def no_images():
                     np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-4, err_msg=f"{label}, {how}, {threads} threads")
 
 
+def between():
+    """Whole steps between stretches of several kernels: what stands before a stretch is there for its last image, too, and what it makes stays
+    while others are made; two values one behind the other are no images."""
+    rng = np.random.default_rng(11)
+    n = 4
+
+    def convs(g, x, k):
+        """Values in between take more memory for one image than those at the ends for all: they are placed first."""
+        wide = [8] + [64] * (k - 1) + [8]
+        for a, b in zip(wide, wide[1:]):
+            x = g.op("Relu", g.op("Conv", x, g.const(normal(rng, b, a, 3, 3) / (3 * a) ** 0.5, np.float32), pads=[1] * 4))
+        return x
+
+    cases = {"softmax": lambda g, x: g.op("Softmax", x, axis=0),
+             "joined": lambda g, x: g.op("Concat", convs(g, x, 1), x, axis=0)}
+    for label, middle in cases.items():
+        g = Graph(17)
+        y = convs(g, middle(g, convs(g, g.input("x", F, [n, 8, 9, 9]), 3)), 4)
+        model = g.model((y, F))
+        feeds = {"x": normal(rng, n, 8, 9, 9)}
+        want, = reference(model, feeds).values()
+        with tempfile.TemporaryDirectory() as tmp:
+            for how in ("each", "apart"):
+                out, _, stretches = compiled(tmp, model, "m", how)
+                assert len(stretches) >= (2 if label == "softmax" else 1), stretches
+                for threads in (1, 2):
+                    got, = fs.Model(out, threads=threads).run(feeds).values()
+                    np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3, err_msg=f"{label}, {how}, {threads} threads")
+
+
 def profile():
     """Steps of a stretch have times of their own; the stretch is a step."""
     with tempfile.TemporaryDirectory() as tmp:
@@ -151,4 +181,4 @@ def profile():
 
 SEEDS = range(1, 31 if FULL else 9)
 run_tests([(f"network {seed}", lambda seed=seed: one_network(seed)) for seed in SEEDS] +
-          [("across images", no_images), ("profile", profile)])
+          [("across images", no_images), ("between stretches", between), ("profile", profile)])
