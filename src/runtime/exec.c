@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/fork.h"
 #include "runtime/host.h"
@@ -19,14 +18,16 @@
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-static uint64_t scratch_stride(const seer_plan_header *plan) {
-  return plan->scratch_bytes > 0 ? round_up(plan->scratch_bytes, SCRATCH_ALIGN) + SCRATCH_SKEW : 0;
+// From one thread's memory of so many bytes to the next one's.
+static uint64_t stride_of(uint64_t n_bytes) {
+  return n_bytes > 0 ? round_up(n_bytes, SCRATCH_ALIGN) + SCRATCH_SKEW : 0;
 }
 
-static uint64_t own_stride(const seer_rt_set *of) {
-  uint64_t n = of->private_bytes;
-  return n > 0 ? round_up(n, SCRATCH_ALIGN) + SCRATCH_SKEW : 0;
+static uint64_t scratch_stride(const seer_plan_header *plan) {
+  return stride_of(plan->scratch_bytes);
 }
+
+static uint64_t own_stride(const seer_rt_set *of) { return stride_of(of->private_bytes); }
 
 static uint64_t memory_bytes(const seer_rt_set *of, uint32_t n_threads) {
   const seer_plan_header *plan = of->plan;
@@ -292,12 +293,6 @@ static seer_rt_code run_kernel(
 
 // ---- image by image
 
-static double seconds_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // The operands of a step for one image, on one thread.
 static void buffers_of_image(const seer_bound_plan *at, const seer_plan_step *step, uint32_t image,
     uint32_t thread, void *out[SEER_PLAN_MAX_ARGS]) {
@@ -319,11 +314,11 @@ static seer_rt_code run_each(
       const seer_plan_step *step = &at->of->step[i];
       if (step->kind != SEER_PLAN_KERNEL) continue;
       buffers_of_image(at, step, image, 0, buffers);
-      double before = times ? seconds_now() : 0, busy = times ? session->times->mean_s : 0;
+      double before = times ? seer_pool_now_s() : 0, busy = times ? session->times->mean_s : 0;
       seer_rt_code code = run_kernel(session, step, buffers);
       if (code != SEER_RT_OK) return code;
       if (!times) continue;
-      times->seconds[i] += seconds_now() - before;
+      times->seconds[i] += seer_pool_now_s() - before;
       times->busy[i] += session->times->mean_s - busy;
     }
   }
@@ -346,9 +341,9 @@ static void run_image(void *arg, uint32_t image, uint32_t thread) {
     if (step->kind != SEER_PLAN_KERNEL) continue;
     buffers_of_image(at, step, image, thread, buffers);
     const seer_kernel_call call = call_of(job->session, step, buffers);
-    double before = times ? seconds_now() : 0;
+    double before = times ? seer_pool_now_s() : 0;
     seer_pool_run_alone(&call, thread);
-    if (times) times->of_thread[(size_t)i * times->n_threads + thread] += seconds_now() - before;
+    if (times) times->of_thread[(size_t)i * times->n_threads + thread] += seer_pool_now_s() - before;
   }
 }
 

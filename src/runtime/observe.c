@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/session.h"
 
@@ -20,12 +19,6 @@ typedef struct {
   seer_pool_times times;
   seer_image_times image;
 } clocks;
-
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static const char *step_kind_name(uint32_t kind) {
   switch ((seer_plan_step_kind)kind) {
@@ -157,13 +150,13 @@ static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
   seer_rt_code code = SEER_RT_OK;
   seer_pool_begin(session->pool);
   reset_images(c);
-  double before = now_s();
+  double before = seer_pool_now_s();
   for (uint32_t i = 0; i < c->n_step && code == SEER_RT_OK; i = seer_session_step_after(of, i)) {
     size_t at = (size_t)i * c->cap + nth;
     if (twice && of->step[i].kind == SEER_PLAN_KERNEL) code = seer_session_run_step(session, i);
     c->times.mean_s = 0;
     if (code == SEER_RT_OK) code = seer_session_run_step(session, i);
-    double after = now_s();
+    double after = seer_pool_now_s();
     if (!twice) c->natural[at] = (float)(after - before);
     (twice ? c->again : c->busy)[at] = (float)c->times.mean_s;
     if (of->step[i].kind == SEER_PLAN_IMAGES) note_images(of, c, i, nth, twice);

@@ -537,7 +537,7 @@ typedef struct {
   uint32_t phase;
 } kernel_job;
 
-static double now_s(void) { return 1e-9 * (double)now_ns(); }
+double seer_pool_now_s(void) { return 1e-9 * (double)now_ns(); }
 
 static void take_buffers(
     const seer_kernel_call *call, uint32_t thread, void *out[SEER_PLAN_MAX_ARGS + 1]) {
@@ -555,9 +555,9 @@ static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
     call->phase[job->phase](buffers, part);
     return;
   }
-  double before = now_s();
+  double before = seer_pool_now_s();
   call->phase[job->phase](buffers, part);
-  call->times->lanes[thread].busy_s += now_s() - before;
+  call->times->lanes[thread].busy_s += seer_pool_now_s() - before;
 }
 
 static void reset_lanes(const kernel_job *job) {

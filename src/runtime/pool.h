@@ -35,6 +35,7 @@ typedef struct {
   seer_pool_lane *lanes;  // one a thread, for the kernel to work with
   double mean_s, most_s;
 } seer_pool_times;
+double seer_pool_now_s(void);  // the clock of all times: seconds since some point, never backwards
 
 // One kernel: all phases in order. Each thread gets scratch of its own, scratch + thread *
 // scratch_stride, as the argument behind the others.

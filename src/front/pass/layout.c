@@ -113,7 +113,7 @@ static int64_t n_window(const seer_graph *graph, const seer_node *node) {
 }
 
 // Whether moving elements to channels last and back is less than what it saves. Measured one by
-// one (-O1, one thread, AVX-512, decision 73): a product costs 0.02 ns less there, an element that
+// one (-O1, one thread, AVX-512, decision 77): a product costs 0.02 ns less there, an element that
 // is moved 0.2 ns; so it pays from some 10 products for an element on. Left as they are: what is so
 // little work that two steps more would show; channels that leave a fourth of the lanes of whole
 // vectors idle; groups of few channels, which are channels last's worst case.
