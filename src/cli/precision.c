@@ -158,13 +158,18 @@ static seer_status take_unsupported(const seer_version *v, seer_status status, c
   return SEER_OK;
 }
 
+// The library of v in `folder` with that of f32, which is built.
+static seer_status compare_built(seer_precise *p, seer_version *v, const char *folder) {
+  seer_status status =
+      seer_deviations_find(p->context, folder, p->version[0].folder, p->arena, &v->deviations);
+  v->is_compared = !status;
+  return take_unsupported(v, status, "compared with");
+}
+
 static seer_status compare(seer_precise *p, seer_version *v) {
   SEER_TRY(build(p, &p->version[0]));
   SEER_TRY(build(p, v));
-  seer_status status =
-      seer_deviations_find(p->context, v->folder, p->version[0].folder, p->arena, &v->deviations);
-  v->is_compared = !status;
-  return take_unsupported(v, status, "compared with");
+  return compare_built(p, v, v->folder);
 }
 
 static const char *deviations_text(
@@ -342,13 +347,10 @@ seer_status seer_precise_finish(
   if (v == &p->version[0]) return SEER_OK;
   SEER_TRY(build_f32_again(p, records, &state));
   SEER_TRY(use_precision(p, v));
-  seer_status status =
-      seer_deviations_find(p->context, folder, p->version[0].folder, p->arena, &v->deviations);
-  v->is_compared = !status;
-  SEER_TRY(take_unsupported(v, status, "compared with"));
+  SEER_TRY(compare_built(p, v, folder));
   if (v->is_compared) p->report = deviations_text(p, v, "");
   fprintf(stderr, "%s", p->report);
-  status = gate(p, v);
+  seer_status status = gate(p, v);
   if (status) return seer_status_join(status, seer_build_remove(folder));
   if (seconds > 0) SEER_TRY(finish_times(p, folder, state, seconds, &text));
   if (*text) fprintf(stderr, "%s\n", text);

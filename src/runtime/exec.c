@@ -343,7 +343,8 @@ static void run_image(void *arg, uint32_t image, uint32_t thread) {
     const seer_kernel_call call = call_of(job->session, step, buffers);
     double before = times ? seer_pool_now_s() : 0;
     seer_pool_run_alone(&call, thread);
-    if (times) times->of_thread[(size_t)i * times->n_threads + thread] += seer_pool_now_s() - before;
+    if (times)
+      times->of_thread[(size_t)i * times->n_threads + thread] += seer_pool_now_s() - before;
   }
 }
 
