@@ -54,6 +54,8 @@ bool seer_os_exists(const char *path);
 SEER_MUST_USE seer_status seer_os_file_bytes(const char *path, uint64_t *out_n_bytes);
 bool seer_os_is_dir(const char *path);
 SEER_MUST_USE seer_status seer_os_remove_tree(const char *path);
+// A folder in which nothing lies; any other stays.
+void seer_os_remove_empty(const char *path);
 SEER_MUST_USE seer_status seer_os_temp_dir(
     const char *prefix, seer_arena *arena, const char **out_path);
 SEER_MUST_USE seer_status seer_os_temp_dir_in(

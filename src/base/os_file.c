@@ -309,6 +309,8 @@ seer_status seer_os_remove_tree(const char *path) {
   return remove_at(AT_FDCWD, path, path);
 }
 
+void seer_os_remove_empty(const char *path) { (void)rmdir(path); }
+
 seer_status seer_os_temp_dir_in(
     const char *folder, const char *prefix, seer_arena *arena, const char **out_path) {
   TRY_FAULT("cannot make a temporary folder in", folder);

@@ -6,7 +6,6 @@
 
 #include "base/os.h"
 #include "cli/precision.h"
-#include "tune/select/gather.h"
 
 // Words of --emit, and what there is afterwards.
 static const struct {
@@ -16,11 +15,11 @@ static const struct {
     [SEER_BUILD_SOURCE] = {"c", "Makefile"}};
 
 // What was decided; `start` is when that began.
-static seer_status compile_version(seer_context *context, const seer_version *version,
-    seer_build_kind kind, const char *out_dir, uint64_t start) {
-  const seer_network *network = version->network;
-  const seer_choose_counts counts = version->counts;
-  SEER_TRY(seer_select_build(context, network, version->choices, kind, out_dir));
+static seer_status compile_decided(
+    const seer_precise *precise, seer_build_kind kind, const char *out_dir, uint64_t start) {
+  const seer_network *network = precise->taken->network;
+  const seer_choose_counts counts = precise->taken->counts;
+  SEER_TRY(seer_precise_write(precise, kind, out_dir));
   uint32_t n_step = 0;
   for (uint32_t s = 0; s < network->n_set; s++) n_step += network->set[s]->n_step;
   fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps", counts.n_record,
@@ -48,8 +47,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   if (!status) seer_cli_print_notices(precise.version[0].network);
   uint64_t start = seer_os_now_ns();
   if (!status) status = seer_precise_decide(&precise, SEER_PRECISE_COMPILE);
-  if (!status)
-    status = compile_version(context, precise.taken, (seer_build_kind)kind, out_dir, start);
+  if (!status) status = compile_decided(&precise, (seer_build_kind)kind, out_dir, start);
   seer_precise_close(&precise);
   seer_arena_destroy(arena);
   return status;

@@ -52,7 +52,7 @@ typedef struct {
   const seer_network *network;
   seer_records *records;  // NULL: none, or they cannot be trusted to say what was found
   seer_session *session;
-  const char *out_dir;
+  const char *folder;  // where the library is made and judged
   seer_precise *precise;
   seer_arena *arena;
 } closing;
@@ -89,12 +89,13 @@ static const seer_choice *with_times(const closing *c, const seer_choice *choice
   return own;
 }
 
-// The library, held against the untuned one.
-static seer_status compile_tuned(const closing *c, seer_verdict_report *out) {
+// The library, held against the untuned one. *out_fault: what the records have refused, after which
+// it is as decided all the same.
+static seer_status compile_tuned(
+    const closing *c, seer_verdict_report *out, seer_status *out_fault) {
   seer_choice *choices = NULL;
   SEER_TRY(choose(c, &choices));
-  SEER_TRY(seer_select_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->out_dir));
-  fprintf(stderr, "wrote %s/model.so\n", c->out_dir);
+  SEER_TRY(seer_select_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->folder));
   bool is_local;
   SEER_TRY(find_local(c->context, c->arena, &is_local));
   if (!is_local) return SEER_OK;
@@ -102,16 +103,16 @@ static seer_status compile_tuned(const closing *c, seer_verdict_report *out) {
       .network = c->network,
       .records = c->records,
       .session = seer_session_record_id(c->session),
-      .folder = c->out_dir,
+      .folder = c->folder,
       .seconds = seer_cli_whole_seconds(seer_session_budget(c->session)->time_s),
       .choices = choices};
-  SEER_TRY(seer_cli_whole(&whole, c->arena, out));
+  SEER_TRY(seer_cli_whole(&whole, c->arena, out, out_fault));
   const seer_choice *timed = with_times(c, choices);
   uint32_t n = c->network->n_set, n_timed = 0;
   double latency_s = 0, tasks_s = 0;
   for (uint32_t s = 0; s < n; s++) {
     seer_gap gap;
-    SEER_TRY(seer_cli_gap(c->context, c->network, s, timed, c->out_dir, &gap));
+    SEER_TRY(seer_cli_gap(c->context, c->network, s, timed, c->folder, &gap));
     n_timed += gap.latency_s > 0;
     latency_s += gap.latency_s / n;
     tasks_s += gap.tasks_s / n;
@@ -130,9 +131,24 @@ static seer_status finish_precision(const closing *c, seer_verdict_report *out) 
   bool is_local;
   SEER_TRY(find_local(c->context, c->arena, &is_local));
   double seconds = seer_cli_whole_seconds(seer_session_budget(c->session)->time_s);
-  SEER_TRY(seer_precise_finish(c->precise, c->out_dir, c->records, is_local ? seconds : 0));
+  SEER_TRY(seer_precise_finish(c->precise, c->folder, c->records, is_local ? seconds : 0));
   out->precision = c->precise->report;
   return SEER_OK;
+}
+
+// An older library in `out_dir` is replaced when all has been judged, and by what has passed.
+static seer_status close_into(const closing *c, const char *out_dir, seer_verdict_report *out) {
+  closing own = *c;
+  seer_os_work_dir work;
+  seer_status fault = SEER_OK;
+  SEER_TRY(seer_os_work_dir_open(out_dir, ".build", c->arena, &work));
+  own.folder = seer_os_path_join(c->arena, work.path, "tuned");
+  seer_status status = compile_tuned(&own, out, &fault);
+  if (!status) status = finish_precision(&own, out);
+  if (!status) status = seer_build_move(own.folder, out_dir);
+  if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
+  status = seer_status_join(status, fault);
+  return seer_status_join(status, seer_os_work_dir_close(&work));
 }
 
 static seer_status tune(seer_context *context, seer_precise *precise, seer_records *records,
@@ -158,9 +174,8 @@ static seer_status tune(seer_context *context, seer_precise *precise, seer_recor
   seer_status fault = seer_session_take_fault(session);
   seer_verdict_report verdict = {.text = ""};
   seer_records *trusted = seer_session_has_records(session) ? records : NULL;
-  closing last = {context, network, trusted, session, out_dir, precise, arena};
-  if (!status && out_dir[0]) status = compile_tuned(&last, &verdict);
-  if (!status && out_dir[0]) status = finish_precision(&last, &verdict);
+  closing last = {context, network, trusted, session, NULL, precise, arena};
+  if (!status && out_dir[0]) status = close_into(&last, out_dir, &verdict);
   if (!status && !out_dir[0])
     fprintf(stderr, "%s; no library is written without -o\n",
         records ? "what was found is in the records" : "what was found is kept nowhere");
@@ -197,8 +212,7 @@ static seer_status end_early(seer_context *context, seer_precise *precise) {
       seer_context_bool(context, SEER_OPT_JSON));
   if (!out_dir[0]) return SEER_OK;
   SEER_TRY(seer_precise_decide(precise, SEER_PRECISE_COMPILE));
-  const seer_version *taken = precise->taken;
-  SEER_TRY(seer_select_build(context, taken->network, taken->choices, SEER_BUILD_LIBRARY, out_dir));
+  SEER_TRY(seer_precise_write(precise, SEER_BUILD_LIBRARY, out_dir));
   fprintf(stderr, "wrote %s/model.so\n", out_dir);
   return SEER_OK;
 }

@@ -61,8 +61,12 @@ seer_status seer_precise_open(
 void seer_precise_close(seer_precise *p) {
   for (uint32_t k = 0; k < p->n; k++) seer_graph_close(p->version[k].network->graph);
   p->n = 0;
-  if (p->folder) seer_status_free(seer_os_remove_tree(p->folder));
-  p->folder = NULL;
+  seer_status status = seer_os_work_dir_close(&p->work);
+  if (p->folder && seer_os_exists(p->folder))
+    status = seer_status_join(status, seer_os_remove_tree(p->folder));
+  seer_status_free(status);
+  if (p->made_folder) seer_os_remove_empty(p->made_folder);
+  p->folder = p->made_folder = NULL;
 }
 
 // ---- times without running
@@ -141,9 +145,19 @@ static seer_status build_for_here(const seer_precise *p, const seer_version *v) 
   return status;
 }
 
+static seer_status make_folder(seer_precise *p) {
+  const char *out_dir = seer_context_str(p->context, SEER_OPT_OUTPUT);
+  if (!*out_dir) return seer_os_temp_dir("familyseer-precision", p->arena, &p->folder);
+  if (!seer_os_exists(out_dir)) p->made_folder = out_dir;
+  SEER_TRY(seer_os_make_dirs(out_dir));
+  SEER_TRY(seer_os_work_dir_open(out_dir, ".build", p->arena, &p->work));
+  p->folder = p->work.path;
+  return SEER_OK;
+}
+
 static seer_status build(seer_precise *p, seer_version *v) {
   if (v->folder) return SEER_OK;
-  if (!p->folder) SEER_TRY(seer_os_temp_dir("familyseer-precision", p->arena, &p->folder));
+  if (!p->folder) SEER_TRY(make_folder(p));
   v->folder = seer_os_path_join(p->arena, p->folder, name_of(v));
   return runs_here(seer_context_target(p->context)) ? build_quietly(p, v, v->choices)
                                                     : build_for_here(p, v);
@@ -307,6 +321,18 @@ seer_status seer_precise_decide(seer_precise *p, seer_precise_how how) {
   return use_precision(p, p->taken);
 }
 
+// A build says with dumps what it does; what was judged was built without.
+static bool is_built(const seer_precise *p, seer_build_kind kind) {
+  return p->taken->folder && kind == SEER_BUILD_LIBRARY && p->work.path &&
+      runs_here(seer_context_target(p->context)) && !*seer_context_str(p->context, SEER_OPT_DUMP);
+}
+
+seer_status seer_precise_write(const seer_precise *p, seer_build_kind kind, const char *out_dir) {
+  const seer_version *v = p->taken;
+  if (is_built(p, kind)) return seer_build_move(v->folder, out_dir);
+  return seer_select_build(p->context, v->network, v->choices, kind, out_dir);
+}
+
 // ---- after a tuning
 
 // With the schedules that are known of f32.
@@ -350,8 +376,7 @@ seer_status seer_precise_finish(
   SEER_TRY(compare_built(p, v, folder));
   if (v->is_compared) p->report = deviations_text(p, v, "");
   fprintf(stderr, "%s", p->report);
-  seer_status status = gate(p, v);
-  if (status) return seer_status_join(status, seer_build_remove(folder));
+  SEER_TRY(gate(p, v));
   if (seconds > 0) SEER_TRY(finish_times(p, folder, state, seconds, &text));
   if (*text) fprintf(stderr, "%s\n", text);
   p->report = seer_arena_printf(p->arena, "%s%s\n", p->report, text);

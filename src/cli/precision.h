@@ -9,7 +9,8 @@
 //
 // What is compared is code that runs on this machine: of the target where its code does, else of
 // the machine's own (what is rounded is decided in the graph, and code adds f32's roundings only).
-// Nothing is written into the output folder before that, so that a refusal leaves it as it was.
+// A refusal leaves the output folder as it was: nothing is written there before that, and a tuning
+// finishes what it has written elsewhere.
 //
 // --tolerance refuses where it is given; `auto` keeps it, given or not. A precision that is slower
 // than f32 is said to be, in a line.
@@ -18,6 +19,7 @@
 #ifndef SEER_CLI_PRECISION_H
 #define SEER_CLI_PRECISION_H
 
+#include "base/os.h"
 #include "cli/deviations.h"
 #include "front/front.h"
 #include "tune/record.h"
@@ -46,7 +48,11 @@ typedef struct {
   bool is_auto;
   bool is_gated;  // by --tolerance
   double tolerance;
-  const char *folder;  // of libraries that are compared
+  // Of libraries that are compared: in the output folder, if there is one, so that what is written
+  // has to be moved only. NULL: not made yet.
+  const char *folder;
+  const char *made_folder;  // the output folder, where it was missing; NULL: it was not
+  seer_os_work_dir work;  // where it lies in the output folder
   uint32_t n;  // versions; [0] is f32
   seer_version version[SEER_PRECISIONS];
   seer_version *taken;  // what is compiled; NULL: not decided yet
@@ -73,10 +79,15 @@ typedef enum {
 // Errors: INVALID an output is further off than --tolerance allows; those of compiling and running.
 SEER_MUST_USE seer_status seer_precise_decide(seer_precise *precise, seer_precise_how how);
 
+// Writes what was decided into `out_dir`: the library that was judged, where it is what is to be
+// written, so that nothing is compiled twice.
+SEER_MUST_USE seer_status seer_precise_write(
+    const seer_precise *precise, seer_build_kind kind, const char *out_dir);
+
 // Of the library of `taken` in `folder`: how far it is from f32's, and whether it is as fast. f32
 // has the schedules that `records` know (NULL: untuned ones). seconds: for the comparison of times,
 // about; 0: there is none. Says on stderr what was found.
-// Errors: as of decide; after INVALID the library in `folder` is removed.
+// Errors: as of decide.
 SEER_MUST_USE seer_status seer_precise_finish(
     seer_precise *precise, const char *folder, seer_records *records, double seconds);
 

@@ -32,6 +32,8 @@ double seer_cli_whole_seconds(double budget_s) {
 
 typedef struct {
   const seer_whole *w;
+  seer_records *records;  // NULL: none, or they have refused something
+  seer_status *fault;  // what
   const char *untuned_folder;
   const seer_choice *untuned;
   seer_arena *arena;
@@ -51,7 +53,7 @@ static seer_status refuse_one(void *user, const seer_record *record) {
 // tasks share weights.
 static seer_status refuse_tasks(void *user) {
   const trial *t = user;
-  seer_records *records = t->w->records;
+  seer_records *records = t->records;
   int64_t target, workload;
   SEER_TRY(seer_records_target(records, seer_context_target(t->w->context), &target));
   for (uint32_t k = 0; k < t->w->network->n_task; k++) {
@@ -76,18 +78,27 @@ static void tell_wait(void *user, const char *text) {
 static seer_status choose_after(trial *t, seer_records_writer change) {
   const seer_whole *w = t->w;
   const seer_waiter waiter = {is_never_over, tell_wait, NULL};
-  SEER_TRY(seer_records_write(w->records, change, t, &waiter));
+  SEER_TRY(seer_records_write(t->records, change, t, &waiter));
   seer_choice *choices = NULL;
   seer_choose_counts counts;
-  SEER_TRY(seer_choose(w->context, w->network, w->records, 2, t->arena, &choices, &counts));
+  SEER_TRY(seer_choose(w->context, w->network, t->records, 2, t->arena, &choices, &counts));
   memcpy(w->choices, choices, w->network->n_task * sizeof(*choices));
   return SEER_OK;
 }
 
-static seer_status choose_again(trial *t) {
+// Records that refuse are not asked again: the choices as they stand say what is compiled.
+static void choose_by_records(trial *t, seer_records_writer change) {
+  if (!t->records) return;
+  seer_status status = choose_after(t, change);
+  if (!status) return;
+  *t->fault = seer_status_join(*t->fault, status);
+  t->records = NULL;
+}
+
+static void choose_again(trial *t) {
   for (uint32_t k = 0; k < t->w->network->n_task; k++)
     if (t->falls[k]) t->w->choices[k] = t->untuned[k];
-  return t->w->records ? choose_after(t, refuse_tasks) : SEER_OK;
+  choose_by_records(t, refuse_tasks);
 }
 
 // ---- times in the network
@@ -122,7 +133,7 @@ static seer_status store_times(void *user) {
   const trial *t = user;
   const seer_whole *w = t->w;
   int64_t target;
-  SEER_TRY(seer_records_target(w->records, seer_context_target(w->context), &target));
+  SEER_TRY(seer_records_target(t->records, seer_context_target(w->context), &target));
   for (uint32_t k = 0; k < w->network->n_task; k++) {
     const seer_task *task = &w->network->task[k];
     const seer_choice *choice = &w->choices[k];
@@ -132,8 +143,8 @@ static seer_status store_times(void *user) {
         .origin = seer_origin_name(SEER_ORIGIN_NETWORK),
         .seconds = choice->network_seconds};
     if (record.seconds <= 0) continue;
-    SEER_TRY(seer_records_workload(w->records, task->dag, task->key, task->name, &record.workload));
-    SEER_TRY(seer_records_add(w->records, &record));
+    SEER_TRY(seer_records_workload(t->records, task->dag, task->key, task->name, &record.workload));
+    SEER_TRY(seer_records_add(t->records, &record));
   }
   return SEER_OK;
 }
@@ -143,7 +154,7 @@ static seer_status keep_times(trial *t) {
   double *seconds = SEER_NEW_ARRAY(t->arena, double, w->network->n_task + 1);
   find_times(t, seconds);
   for (uint32_t k = 0; k < w->network->n_task; k++) w->choices[k].network_seconds = seconds[k];
-  if (w->records) SEER_TRY(choose_after(t, store_times));
+  choose_by_records(t, store_times);
   return seer_select_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder);
 }
 
@@ -208,11 +219,8 @@ static seer_status judge(trial *t) {
       return SEER_OK;
     say(t);
     for (uint32_t i = 0; i < w->network->n_task; i++) t->has_fallen[i] |= t->falls[i];
-    seer_status status = choose_again(t);
-    // What was decided is built also where the records cannot say so.
-    status = seer_status_join(status,
-        seer_select_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder));
-    SEER_TRY(status);
+    choose_again(t);
+    SEER_TRY(seer_select_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder));
     if (t->verdict.is_all) return SEER_OK;
   }
   return SEER_OK;
@@ -245,6 +253,7 @@ typedef struct {
   const char *untuned_folder;
   seer_arena *arena;
   seer_verdict_report *out;
+  seer_status *fault;
 } request;
 
 static seer_status run(void *user) {
@@ -256,6 +265,8 @@ static seer_status run(void *user) {
   seer_choose_counts counts;
   SEER_TRY(seer_choose(w->context, w->network, NULL, 1, arena, &untuned, &counts));
   trial t = {.w = w,
+      .records = w->records,
+      .fault = r->fault,
       .untuned_folder = r->untuned_folder,
       .untuned = untuned,
       .arena = arena,
@@ -275,12 +286,14 @@ static seer_status run(void *user) {
   return SEER_OK;
 }
 
-seer_status seer_cli_whole(const seer_whole *w, seer_arena *arena, seer_verdict_report *out) {
+seer_status seer_cli_whole(
+    const seer_whole *w, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault) {
   *out = (seer_verdict_report){.speedup = 1, .text = ""};
+  *out_fault = SEER_OK;
   seer_os_work_dir work;
   SEER_TRY(seer_os_work_dir_open(w->folder, ".build", arena, &work));
   // A folder of its own within: a build locks the one that it builds into.
-  request r = {w, seer_os_path_join(arena, work.path, "untuned"), arena, out};
+  request r = {w, seer_os_path_join(arena, work.path, "untuned"), arena, out, out_fault};
   seer_status status = seer_recover(run, &r);
   return seer_status_join(status, seer_os_work_dir_close(&work));
 }

@@ -3,8 +3,9 @@
 // compiled untuned again. The C interface (tune/library.c) does not end so.
 //
 // The untuned library is compiled into a folder within `folder`, which is removed at the end.
-// Errors: those of compiling, loading and running; of the records. The library in `folder` is whole
-// whatever happens, but after an error it may be one that has not kept the rule.
+// Errors: those of compiling, loading and running. The library in `folder` is whole whatever
+// happens, but after an error it is one that has not kept the rule. What the records refuse is no
+// error: the library is what was decided all the same.
 #ifndef SEER_CLI_WHOLE_H
 #define SEER_CLI_WHOLE_H
 
@@ -33,7 +34,8 @@ double seer_cli_whole_seconds(double budget_s);
 // so on stderr. What each task took in the last comparison is what is told of it from then on: it
 // goes to the records (origin "network") and to the library, which is built once more for it. *out
 // and choices made here in `arena`.
+//   out_fault  what the records have refused; OK: nothing. Owned by the caller, also after an error.
 SEER_MUST_USE seer_status seer_cli_whole(
-    const seer_whole *whole, seer_arena *arena, seer_verdict_report *out);
+    const seer_whole *whole, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault);
 
 #endif

@@ -44,17 +44,20 @@ typedef enum {
   // of other machines too.
   SEER_BUILD_SOURCE
 } seer_build_kind;
-// Writes into `out_dir` (made if missing) through temporary names, all or nothing. A network for
-// several sets of input shapes becomes one library: a plan for each set, over the kernels that they
-// share and one weights.bin. What is compiled is chosen elsewhere (tune/select).
+// Writes into `out_dir` (made if missing) through temporary names, all or nothing: after an error
+// an older library there is as it was, to the byte. (Several files change their names, one after
+// the other: a process that is killed between two leaves a library that does not open.) A network
+// for several sets of input shapes becomes one library: a plan for each set, over the kernels that
+// they share and one weights.bin. What is compiled is chosen elsewhere (tune/select).
 //   choice  by task
 //   packs   by set of shapes, then by step
 SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
     const char *out_dir);
-// Removes what was built into a folder as a library; what else is there stays. Missing files are
-// fine.
-SEER_MUST_USE seer_status seer_build_remove(const char *out_dir);
+// Moves what was built into `from` as a library to `to` (made if missing, same file system), all or
+// nothing: for libraries that are judged before they replace another. What else lies in `to` stays;
+// what was replaced lies in `from`, whose end is the caller's.
+SEER_MUST_USE seer_status seer_build_move(const char *from, const char *to);
 
 // ---- for those who choose
 // The constant that buffer `buf` stands for in terms of the tensor of which it may be a permuted

@@ -11,6 +11,10 @@ CODE = [
       "      if (p->first > from && p->first <= to) p->first = from;\n", "", "peer_images"),
     F("what others read is kept for one image", "lifetime", BUILD + "plan.c", "  bool is_home = stretch && (p->home == 0 || p->home == step->stretch);\n",
       "  bool is_home = stretch != NULL;\n", "peer_images"),
+    F("a build that fails leaves half of another library", "state", BUILD + "files.c", "  while (status && n-- > 0) status",
+      "  while (status && n-- > files->n) status", "test_tune_place"),
+    F("a refused tuning has replaced the library", "state", "src/cli/cmd_tune.c", "  if (!status) status = finish_precision(&own, out);\n",
+      "  if (!status) status = seer_build_move(own.folder, out_dir);\n  if (!status) status = finish_precision(&own, out);\n", "peer_precision_report"),
     # ---- space: formulations, sketches, lowering
     F("weights of Winograd at 2", "formulation", "src/space/formulation/winograd.c", "scale(pool, 1.0 / 24, x[0])",
       "scale(pool, 1.0 / 12, x[0])", "test_space_winograd|test_property_formulations"),

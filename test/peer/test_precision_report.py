@@ -3,9 +3,11 @@ NaN and infinities; --tolerance, which refuses and leaves what was there; `auto`
 estimate, on made-up machines only.
 SEER_TEST: timeout=300"""
 import contextlib
+import fcntl
 import json
 import os
 import re
+import subprocess
 import tempfile
 
 import numpy as np
@@ -13,7 +15,7 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from peer import familyseer, run_ours, run_tests
+from peer import FAMILYSEER, familyseer, run_ours, run_tests
 
 ROOT = os.environ.get("TEST_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 LINE = re.compile(r"^  (\S+?)(?: for (.*?))?: max error (\S+) \((\S+) of the largest, (\S+)\), mean (\S+), cosine ([^\s,;]+)"
@@ -153,6 +155,39 @@ def refuses():
         assert "precision   bf16" in found, found
 
 
+def refuses_what_was_tuned():
+    """Numbers that are given while a tuning searches lead to infinities in bf16 alone: what it ends with is refused, and the
+    library that it was to replace stays, byte for byte."""
+    with folder_with() as (folder, model):
+        at, x = os.path.join(folder, "own"), np.random.default_rng(3).standard_normal((9, 96)).astype(np.float32)
+        familyseer("compile", model, "-O1", "-o", at)
+        kept, flags = contents(at), given(folder, x)
+        command = [FAMILYSEER, "tune", model, "--precision", "bf16", "--tolerance", "0.05", "--measure", "fake", "--ignore-records",
+                   "--trials", "64", "--json", "-o", at, *flags]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tuner:
+            # Its events fill the pipe: it cannot have ended before they are read.
+            fcntl.fcntl(tuner.stdout, fcntl.F_SETPIPE_SZ, 4096)
+            assert any('"event":"measurement"' in line for line in iter(tuner.stdout.readline, ""))
+            x[4, 2] = 3.4e38
+            np.save(os.path.join(folder, "next.npy"), x)
+            os.replace(os.path.join(folder, "next.npy"), os.path.join(folder, "given.npy"))
+            _, said = tuner.communicate()
+        assert tuner.returncode == 1 and "is off by inf of the largest" in said and "no library is written" in said, said
+        assert "bf16 against f32, on the same inputs:" in said and "wrote " not in said, said
+        assert contents(at) == kept, f"{at} has changed"
+
+
+def moves_what_was_judged():
+    """What is compiled anew, as it is with dumps, is what was judged, to the byte; nothing else is left of that."""
+    with folder_with() as (folder, model):
+        files = []
+        for name, flags in (("judged", []), ("anew", ["--dump", "task", "--dump-dir", os.path.join(folder, "dumps")])):
+            at = os.path.join(folder, name)
+            familyseer("compile", model, "-O1", "--precision", "bf16", *flags, "-o", at)
+            files.append(contents(at))
+        assert files[0] == files[1] and sorted(files[0]) == ["model.h", "model.json", "model.so", "weights.bin"], files[0].keys()
+
+
 def refuses_the_worst():
     """The output that is furthest off decides, and is named."""
     with folder_with() as (folder, model):
@@ -245,6 +280,7 @@ def tunes():
 run_tests([("numbers.bf16", lambda: numbers("bf16")), ("numbers.f16", lambda: numbers("f16")),
            ("no_numbers.bf16", lambda: no_numbers("bf16")), ("no_numbers.f16", lambda: no_numbers("f16")),
            ("several_shapes", several_shapes), ("refuses", refuses),
+           ("refuses_what_was_tuned", refuses_what_was_tuned), ("moves_what_was_judged", moves_what_was_judged),
            ("refuses_the_worst", refuses_the_worst), ("verify_says", verify_says),
            ("auto.fast", lambda: auto("zen4-avx512", ["--tolerance", 0.05], "bf16", "by the estimate) is the fastest within --tolerance")),
            ("auto.default", lambda: auto("zen4-avx512", [], "f32", "bf16 (", "--tolerance allows 0.002", "in output '")),

@@ -165,14 +165,13 @@ seer_status seer_build_model(const seer_context *context, const seer_network *ne
   return status;
 }
 
-seer_status seer_build_remove(const char *out_dir) {
-  static const char *const names[] = {"model.so", "model.h", "model.json", "weights.bin"};
-  seer_arena *arena = seer_arena_create("remove");
-  seer_status status = SEER_OK;
-  for (size_t i = 0; i < SEER_COUNT_OF(names); i++) {
-    const char *path = seer_os_path_join(arena, out_dir, names[i]);
-    if (seer_os_exists(path)) status = seer_status_join(status, seer_os_remove_tree(path));
-  }
+seer_status seer_build_move(const char *from, const char *to) {
+  static const char *const names[] = {"weights.bin", "model.json", "model.h", "model.so"};
+  seer_arena *arena = seer_arena_create("move");
+  seer_built_files files = {.arena = arena, .work_dir = from};
+  for (size_t i = 0; i < SEER_COUNT_OF(names); i++) seer_build_add_file(&files, names[i]);
+  seer_status status = seer_os_make_dirs(to);
+  if (!status) status = seer_build_put_in_place(&files, to);
   seer_arena_destroy(arena);
   return status;
 }

@@ -40,7 +40,8 @@ const char *seer_build_add_file(seer_built_files *files, const char *name);
 SEER_MUST_USE seer_status seer_build_put_file(
     seer_built_files *files, const char *name, const void *data, size_t n_bytes);
 
-// Renames them, in order.
+// Renames them, in order; what they replace comes to lie in the work folder. After an error all
+// that was in `out_dir` is there as it was. INVALID: a folder has the name of one of them.
 SEER_MUST_USE seer_status seer_build_put_in_place(
     const seer_built_files *files, const char *out_dir);
 

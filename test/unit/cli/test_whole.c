@@ -155,7 +155,9 @@ static seer_verdict_report hold(
       .contest = made_up,
       .user = (void *)slow};
   seer_verdict_report report;
-  must(seer_cli_whole(&whole, w->arena, &report));
+  seer_status fault;
+  must(seer_cli_whole(&whole, w->arena, &report, &fault));
+  must(fault);
   return report;
 }
 
@@ -233,7 +235,9 @@ static void test_what_seems_slower_is_looked_at_again(void **state) {
         .contest = made_up_unlucky,
         .user = &moments[i]};
     seer_verdict_report report;
-    must(seer_cli_whole(&whole, w.arena, &report));
+    seer_status fault;
+    must(seer_cli_whole(&whole, w.arena, &report, &fault));
+    must(fault);
     assert_int_equal(moments[i].n_looks, 2);
     assert_int_equal(report.n_pairs, 11);
     assert_true(report.speedup == 1 && report.n_fallen == 0);
