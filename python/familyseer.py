@@ -14,6 +14,7 @@ with the models of its parent. Libraries that were compiled by an earlier or a l
 import contextlib
 import ctypes
 import json
+import math
 import os
 import threading
 
@@ -98,9 +99,11 @@ class _Session:
         self.shared, self.api, self.session = shared, shared.api, None
         api = self.api
         self.tells = _has(api, "session_output_shape")
-        session, message = _p(), ctypes.create_string_buffer(1024)
-        code = api.session_create(shared.model, shared.pool, ctypes.byref(session), message, len(message))
-        self.check(code, message.value.decode("utf-8", "replace"))
+        # One for all calls, which are one thread's at a time: it would cost each more than a small network takes.
+        self.message = ctypes.create_string_buffer(1024)
+        session = _p()
+        code = api.session_create(shared.model, shared.pool, ctypes.byref(session), self.message, len(self.message))
+        self.check(code, self.said())
         self.session = session
 
     def __del__(self):
@@ -112,13 +115,16 @@ class _Session:
         if code:
             raise Error(code, message)
 
+    def said(self):
+        return self.message.value.decode("utf-8", "replace")
+
     def call(self, member, old, what, *args):
         """`member` and its message, or in a first library `old`, a call of other arguments."""
         if not self.tells:
             return self.check(old(), what)
-        message = ctypes.create_string_buffer(1024)
-        code = getattr(self.api, member)(self.session, *args, message, len(message))
-        return self.check(code, message.value.decode("utf-8", "replace") or what)
+        code = getattr(self.api, member)(self.session, *args, self.message, len(self.message))
+        if code:
+            self.check(code, self.said() or what)
 
     def bind_input(self, i, array):
         self.call("session_bind_input", lambda: self.api.bind_input(self.session, i, array.ctypes.data),
@@ -323,7 +329,7 @@ class Model:
         if not value.bounded:
             return array
         shape = tuple(self._session.output_shape(index)[: len(value.shape)])
-        return array.reshape(-1)[: int(np.prod(shape))].reshape(shape).copy()
+        return array.reshape(-1)[: math.prod(shape)].reshape(shape).copy()
 
     def __call__(self, *inputs):
         """Arrays in order; returns the output, or a tuple of them when there are several."""

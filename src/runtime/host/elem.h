@@ -40,6 +40,11 @@ static inline void seer_host_clear(const seer_host_tensor *t) {
   if (t->onnx_dtype) memset(t->data, 0, seer_host_bytes(t));
 }
 
+// How much was found, i64[1]; may be absent.
+static inline void seer_host_put_count(const seer_host_tensor *t, int64_t n) {
+  if (t->onnx_dtype) *(int64_t *)t->data = n;
+}
+
 // Steps `index` through `dim` in row-major order, last dimension first; false after the last.
 static inline bool seer_host_next(int64_t *index, const int64_t *dim, int32_t rank) {
   for (int32_t d = rank; d-- > 0;) {

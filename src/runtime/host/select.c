@@ -1,10 +1,6 @@
-// select.c - operators whose result's size only data decides: NonZero, NonMaxSuppression,
-// Unique, as plain loops on one thread.
+// select.c - operators whose result's size only data decides: NonZero and Unique, as plain loops on
+// one thread. NonMaxSuppression has a file of its own.
 #include "runtime/host/elem.h"
-
-static void put_count(const seer_host_tensor *t, int64_t n) {
-  if (t->onnx_dtype) *(int64_t *)t->data = n;
-}
 
 // ---- sorting: a heap, since it needs no memory and never takes quadratic time
 
@@ -59,7 +55,7 @@ static void non_zero(const seer_host_call *call, seer_host_part part) {
     for (int32_t d = 0; d < x->rank; d++) found[d * most + n] = index[d];
     n++;
   }
-  put_count(&out[1], n);
+  seer_host_put_count(&out[1], n);
 }
 
 static bool fits_non_zero(
@@ -76,138 +72,6 @@ const seer_host_desc seer_host_non_zero = {.function = SEER_HOST_NONZERO,
     .fits = fits_non_zero,
     .n_phase = 1,
     .phase = {non_zero}};
-
-// ---- NonMaxSuppression
-
-typedef struct {
-  float low[2], high[2], area;
-} box;
-
-static float area_of(const float *low, const float *high) {
-  return (high[0] - low[0]) * (high[1] - low[1]);
-}
-
-static box read_box(const float *at, bool is_center) {
-  box b;
-  for (int d = 0; d < 2; d++) {
-    if (is_center) {
-      b.low[d] = at[d] - at[2 + d] / 2;
-      b.high[d] = at[d] + at[2 + d] / 2;
-    } else {  // any two opposite corners
-      b.low[d] = at[d] < at[2 + d] ? at[d] : at[2 + d];
-      b.high[d] = at[d] < at[2 + d] ? at[2 + d] : at[d];
-    }
-  }
-  b.area = area_of(b.low, b.high);
-  return b;
-}
-
-static bool overlaps(const box *a, const box *b, float threshold) {
-  float low[2], high[2];
-  for (int d = 0; d < 2; d++) {
-    low[d] = a->low[d] > b->low[d] ? a->low[d] : b->low[d];
-    high[d] = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
-    if (high[d] <= low[d]) return false;
-  }
-  float shared = area_of(low, high), all = a->area + b->area - shared;
-  if (shared <= 0 || a->area <= 0 || b->area <= 0 || all <= 0) return false;
-  return shared / all > threshold;
-}
-
-static bool worse_score(const void *context, uint32_t a, uint32_t b) {
-  const float *score = context;
-  if (score[a] != score[b]) return score[a] < score[b];
-  return a > b;  // of equals the first is the best
-}
-
-// Boxes of one batch, and the scores of one of their classes.
-typedef struct {
-  const float *corner, *score;
-  int64_t n_box;
-  bool is_center;
-  float iou;
-  const float *least;  // score; NULL: any
-  // scratch, room for n_box: those that were selected, and those that may be
-  box *kept;
-  uint32_t *candidate;
-} class_scores;
-
-// At most `most`; their numbers go to selected[0], [3], [6], ...
-static int64_t select_boxes(const class_scores *c, int64_t most, int64_t *selected) {
-  const order by = {worse_score, c->score};
-  uint32_t n_candidate = 0;
-  int64_t n = 0;
-  const float least = c->least ? *c->least : 0;
-  for (int64_t i = 0; i < c->n_box; i++)
-    if (!c->least || c->score[i] > least) c->candidate[n_candidate++] = (uint32_t)i;
-  // The best is at the heap's root: only those that are looked at are taken out, most often few.
-  make_heap(&by, c->candidate, n_candidate);
-  while (n_candidate > 0 && n < most) {
-    uint32_t best = c->candidate[0];
-    c->candidate[0] = c->candidate[--n_candidate];
-    sift(&by, c->candidate, 0, n_candidate);
-    c->kept[n] = read_box(c->corner + (int64_t)best * 4, c->is_center);
-    bool is_free = true;
-    for (int64_t k = 0; k < n && is_free; k++)
-      is_free = !overlaps(&c->kept[n], &c->kept[k], c->iou);
-    if (is_free) selected[3 * n++] = best;
-  }
-  return n;
-}
-
-static void suppress(const seer_host_call *call, seer_host_part part) {
-  const seer_host_tensor *in = call->in, *out = call->out;
-  const seer_host_tensor *boxes = &in[0], *scores = &in[1];
-  int64_t most = in[2].onnx_dtype ? *(const int64_t *)in[2].data : 0, room = out[0].bound[0], n = 0;
-  int64_t *selected = out[0].data;
-  (void)part;
-  class_scores one = {.is_center = call->param[0] != 0,
-      .n_box = boxes->dim[1] < scores->dim[2] ? boxes->dim[1] : scores->dim[2],
-      .iou = in[3].onnx_dtype ? *(const float *)in[3].data : 0,
-      .least = in[4].onnx_dtype ? in[4].data : NULL,
-      .kept = (box *)(void *)call->scratch};
-  one.candidate = (uint32_t *)(void *)(one.kept + boxes->bound[1]);
-  seer_host_clear(&out[0]);
-  for (int64_t b = 0; b < scores->dim[0] && b < boxes->dim[0]; b++) {
-    one.corner = (const float *)boxes->data + b * boxes->bound[1] * 4;
-    for (int64_t c = 0; c < scores->dim[1]; c++) {
-      one.score = (const float *)scores->data + (b * scores->bound[1] + c) * scores->bound[2];
-      int64_t first = n;
-      n += select_boxes(&one, most < room - n ? most : room - n, selected + 3 * n + 2);
-      for (int64_t k = first; k < n; k++) {
-        selected[3 * k] = b;
-        selected[3 * k + 1] = c;
-      }
-    }
-  }
-  put_count(&out[1], n);
-}
-
-static bool fits_nms(
-    const seer_plan_tensor *in, const seer_plan_tensor *out, const int64_t *param) {
-  (void)param;
-  return in[0].onnx_dtype == SEER_HOST_F32 && in[0].rank == 3 && in[0].dim[2] == 4 &&
-      in[1].onnx_dtype == SEER_HOST_F32 && in[1].rank == 3 && in[0].dim[1] <= SEER_HOST_MAX_ITEMS &&
-      seer_host_is_absent_or(&in[2], SEER_HOST_I64, 1) &&
-      seer_host_is_absent_or(&in[3], SEER_HOST_F32, 1) &&
-      seer_host_is_absent_or(&in[4], SEER_HOST_F32, 1) && out[0].onnx_dtype == SEER_HOST_I64 &&
-      out[0].rank == 2 && out[0].dim[1] == 3 && seer_host_is_absent_or(&out[1], SEER_HOST_I64, 1);
-}
-
-static seer_host_room room_nms(
-    const seer_plan_tensor *in, const seer_plan_tensor *out, const int64_t *param) {
-  (void)out;
-  (void)param;
-  return (seer_host_room){.shared = (uint64_t)in[0].dim[1] * (sizeof(box) + sizeof(uint32_t))};
-}
-
-const seer_host_desc seer_host_nms = {.function = SEER_HOST_NMS,
-    .n_in = 5,
-    .n_out = 2,
-    .fits = fits_nms,
-    .room = room_nms,
-    .n_phase = 1,
-    .phase = {suppress}};
 
 // ---- Unique: items are elements, or slices along an axis
 
@@ -278,7 +142,7 @@ static void unique(const seer_host_call *call, seer_host_part part) {
     if (out[2].onnx_dtype) inverse[i] = number[first[i]];
     if (out[3].onnx_dtype) counts[number[first[i]]]++;
   }
-  put_count(&out[4], n_found);
+  seer_host_put_count(&out[4], n_found);
 }
 
 static int64_t n_items(const seer_plan_tensor *x, int64_t axis) {

@@ -3,6 +3,7 @@
 // comparison, and what is in the heap at the end is sorted in place. Rows that lie next to each
 // other (inner > 1) are gone through together, so that each line of memory is read once.
 #include "runtime/host/elem.h"
+#include "runtime/host/heap.h"
 
 #define COLUMNS 8  // rows that are gone through together
 #define BLOCK 64  // elements of a row at a time
@@ -14,31 +15,20 @@ typedef struct {
   uint32_t at;
 } item;
 
+static inline bool is_before(item a, item b) {
+  return (a.key < b.key) | ((a.key == b.key) & (a.at < b.at));
+}
+
+SEER_HOST_HEAP(item, is_before)
+
 typedef struct {
   item *heap;
   uint32_t n, k;
 } best;
 
-static inline bool is_before(item a, item b) {
-  return a.key != b.key ? a.key < b.key : a.at < b.at;
-}
-
-// Puts `x` where it belongs at or below `at`, which is free.
-static void sift(item *heap, uint32_t at, uint32_t n, item x) {
-  for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
-    if (child + 1 < n && is_before(heap[child], heap[child + 1])) child++;
-    if (!is_before(x, heap[child])) break;
-    heap[at] = heap[child];
-  }
-  heap[at] = x;
-}
-
+// Sorts a heap.
 static void sort(item *heap, uint32_t n) {
-  for (uint32_t end = n; end > 1; end--) {
-    item last = heap[end - 1];
-    heap[end - 1] = heap[0];
-    sift(heap, 0, end - 1, last);
-  }
+  for (; n > 1; n--) heap[n - 1] = take_root(heap, n);
 }
 
 // Elements first, first + 1, ... of a row.
@@ -46,8 +36,7 @@ static void take(best *b, const uint64_t *key, uint32_t first, uint32_t n) {
   uint32_t i = 0;
   for (; i < n && b->n < b->k; i++) {
     b->heap[b->n++] = (item){key[i], first + i};
-    if (b->n == b->k)
-      for (uint32_t at = b->k / 2; at-- > 0;) sift(b->heap, at, b->k, b->heap[at]);
+    if (b->n == b->k) make_heap(b->heap, b->k);
   }
   for (; i < n; i++)  // of equals the root was first
     if (key[i] < b->heap[0].key) sift(b->heap, 0, b->k, (item){key[i], first + i});
