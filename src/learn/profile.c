@@ -39,11 +39,12 @@
 #define DOT_FMAS_DOTPROD 2.0
 #define DOT_FMAS 4.0
 // Of dot2 without an instruction as fast as an FMA: two of them, and their operands taken apart,
-// once for each row and each vector of a tile.
-#define HALVES_FMAS 3.0
-// Of a narrow float that is widened as it is loaded, once for each row or vector of a tile:
-// 128x768x768 of bf16 took 1.46 ms where f32 took 0.89 (sapphirerapids, 2026-11).
-#define WIDENED_FMAS 0.5
+// once for each row and each vector of a tile. 128x768x768 takes 1.45 of f32's time.
+#define HALVES_FMAS 3.5
+// Of a narrow float that is widened as it is loaded, once for each row or vector of a tile: two
+// instructions of the ports that FMAs have, and what brings it there. 128x768x768 of bf16 took 1.46
+// ms where f32 took 0.89, of f16 1.59 (sapphirerapids, 2026-11).
+#define WIDENED_FMAS 2.5
 #define INT_CYCLES 0.25  // of any other operator on integers: four pipes
 #define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
 
@@ -240,7 +241,7 @@ static double operator_cycles(const seer_nest_statement *st, const seer_target *
   if (st->n_dot > 0) fmas += (double)st->n_dot * dot_fmas(target);
   if (st->n_halves > 0 && !seer_target_dots_halves(target))
     fmas += (double)st->n_halves * (HALVES_FMAS - 1);
-  fmas += (double)st->n_widened * WIDENED_FMAS;
+  fmas += (double)st->n_rounding;
   return fmas / target->n_fma_ports + (double)st->n_div * DIV_CYCLES +
       (double)st->n_special * SPECIAL_CYCLES +
       INT_CYCLES * (double)(st->n_int - st->n_int_mul - st->n_dot);
@@ -291,7 +292,7 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
     bodies *= (double)st->loop[--unrolled].extent;
   uint32_t block = st->first_tile;  // reductions right around the tile are in its tests
   while (block > 0 && st->loop[block - 1].is_reduce) block--;
-  double operands = 0, target_moves = 0, border = 0;
+  double operands = 0, widened = 0, target_moves = 0, border = 0;
   for (uint32_t a = 0; a < st->n_access; a++) {
     const seer_nest_access *access = &st->access[a];
     double elems = feet->elems[a][unrolled] / bodies;
@@ -313,6 +314,7 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
     }
     if (access->storage == SEER_NEST_REGISTER) continue;
     operands += loads;
+    if (access->is_narrow && !access->is_write && st->n_widened > 0) widened += loads;
   }
   // The reduction loops right around the tile keep the accumulators in registers.
   double kept = 1;
@@ -320,7 +322,7 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
     kept *= (double)st->loop[l].extent;
   out->registers = st->is_reduction ? ops + out->vectors + 1 : min_d(ops, 8) + 2;
   double spills = max_d(0, out->registers - target->n_vector_registers) * SPILL_CYCLES;
-  out->issue_cycles = arithmetic + spills;
+  out->issue_cycles = arithmetic + widened * WIDENED_FMAS / ports + spills;
   out->load_cycles = (operands + (st->is_reduction ? target_moves / kept : 0)) / LOADS_PER_CYCLE;
   double body = max_d(out->issue_cycles, out->load_cycles) +
       TILE_OVERLAP * min_d(out->issue_cycles, out->load_cycles) + GUARD_CYCLES * border * out->rows;

@@ -42,6 +42,7 @@ typedef struct {
   bool is_guarded;
   bool is_whole;  // some index is not affine: each iteration touches an element anywhere
   uint8_t elem_bytes;
+  bool is_narrow;  // floats narrower than f32
   uint8_t rank;
   int64_t dim[SEER_MAX_RANK];  // extents of the buffer (of the region, when LOCAL or REGISTER)
   uint8_t loop_dim[SEER_NEST_MAX_LOOPS];  // dimension that loop l moves in; NO_DIM: none
@@ -68,6 +69,7 @@ typedef struct {
   float n_fma, n_add, n_mul, n_div, n_cmp, n_special;  // per iteration, of floats but for n_cmp
   float n_halves;  // of n_fma: two products of bf16 and their sum
   float n_widened;  // narrow floats, as they are loaded
+  float n_rounding;  // operators that narrow floats are rounded by
   float n_int;  // all on integers; of these:
   float n_int_mul, n_dot;  // products; products of four bytes and their sum
   seer_nest_loop loop[SEER_NEST_MAX_LOOPS];

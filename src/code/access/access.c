@@ -135,7 +135,7 @@ void seer_gen_store_target(
     if (!is_true) return;
     uniform = SEER_GEN_NONE;
   }
-  seer_vec v = seer_gen_to_memory(g, decl->dtype, is_lane ? seer_gen_widen(g, value) : value.v);
+  seer_vec v = seer_gen_bits(g, decl->dtype, is_lane ? seer_gen_widen(g, value) : value.v);
   if (g->tile->buf[addr->buf].is_register) {
     SEER_ASSERT(addr->is_regular && addr->at.n == 0, "buffer %s is in registers", decl->name);
     if (!is_lane && value.is_vec) v = seer_vec_extract(g->b, v, g->lanes - 1);

@@ -218,7 +218,8 @@ seer_vec seer_gen_fmod(seer_gen *g, seer_vec x, seer_vec y);  // C's, exact
 // ---- small.c: between what is computed with and what lies in memory.
 seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
-// The bits of a number of `dtype`, a float narrower than f32, which v is in f32.
+// As to_memory; of a number of `dtype`, a float narrower than f32, that v is known to be, those
+// that it was widened from: rounding is not done twice.
 seer_vec seer_gen_bits(seer_gen *g, seer_dtype dtype, seer_vec v);
 // The low bits of i8 lanes as an integer of fewer than 8 bits in an i8.
 seer_vec seer_gen_wrap_small(seer_gen *g, seer_dtype dtype, seer_vec v);

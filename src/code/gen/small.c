@@ -107,8 +107,7 @@ static seer_vec float_to_bf16(seer_gen *g, seer_vec f) {
   seer_vec rounded =
       shifted(g, seer_vec2(g->b, SEER_VEC_ADD, plus(g, w, 0x7FFF), masked(g, high, 1)), -16);
   seer_vec nan = seer_vec2(g->b, SEER_VEC_OR, high, seer_gen_int_like(g, w, 0x40));
-  seer_vec r =
-      seer_vec_select(g->b, is_above(g, masked(g, w, 0x7FFFFFFF), 0x7F800000), nan, rounded);
+  seer_vec r = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FNAN, f, f), nan, rounded);
   return seer_vec_to(g->b, SEER_VEC_TRUNC, r, SEER_VEC_I16);
 }
 

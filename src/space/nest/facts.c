@@ -4,7 +4,17 @@
 
 #include "space/nest/internal.h"
 
+// Operators on integers that round an f32 (code/gen/small.c): to f16 it is an instruction, of two
+// steps, wherever it matters. 0: the type is no narrow float.
+static float rounding_of(seer_dtype dtype) {
+  if (!seer_dtype_format(dtype)) return 0;
+  return dtype == SEER_DTYPE_F16 ? 2 : dtype == SEER_DTYPE_BF16 ? 10 : 25;
+}
+
 static void count_op(op_count *ops, const seer_expr_node *node) {
+  float rounding = node->op == SEER_EXPR_CAST ? rounding_of((seer_dtype)node->dtype) : 0;
+  ops->rounding += rounding;
+  if (rounding > 0) return;
   bool is_real = seer_dtype_is_float((seer_dtype)node->dtype);
   switch (seer_expr_op_cost((seer_expr_op)node->op)) {
     case SEER_COST_SUM:

@@ -21,9 +21,9 @@ typedef struct {
 
 // `integer`: all operators on integers, of which `product` and `dot` (dot4) have rates of their
 // own; `halves`: dot2, which is counted as nothing else. `widened`: narrow floats where they are
-// loaded.
+// loaded. `rounding`: operators that floats are rounded to narrow ones by.
 typedef struct {
-  float fma, mul, add, div, cmp, special, integer, product, dot, halves, widened;
+  float fma, mul, add, div, cmp, special, integer, product, dot, halves, widened, rounding;
 } op_count;
 
 typedef struct {
@@ -53,6 +53,7 @@ static inline void add_ops(op_count *to, const op_count *from, float weight) {
   to->dot += weight * from->dot;
   to->halves += weight * from->halves;
   to->widened += weight * from->widened;
+  to->rounding += weight * from->rounding;
 }
 
 #endif

@@ -380,6 +380,7 @@ static void add_access(maker *m, seer_nest_statement *st, uint32_t buf_id,
   out->is_guarded = is_guarded;
   out->is_whole = false;
   out->elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype);
+  out->is_narrow = seer_dtype_format(buf->dtype) != NULL;
   out->rank = buf->rank;
   out->row_pitch = buf->pitch;
   memset(out->loop_dim, SEER_NEST_NO_DIM, sizeof(out->loop_dim));  // a known size is no call
@@ -462,6 +463,7 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const seer_
   st->n_fma += fact->ops.halves;
   st->n_halves += fact->ops.halves;
   st->n_widened += fact->ops.widened;
+  st->n_rounding += fact->ops.rounding;
   for (uint32_t k = 0; k < fact->n_load; k++) {
     const load_fact *load = &fact->load[k];
     seer_access_dim composed[SEER_MAX_RANK];

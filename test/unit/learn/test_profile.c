@@ -139,9 +139,9 @@ static void halves_by_processor(void **state) {
     const char *triple, *features;
     double dot;  // FMAs
   } cases[] = {{"x86_64-linux-gnu", "+avx512bf16,+avx512f", 1},
-      {"x86_64-linux-gnu", "+amx-bf16,+amx-tile,+avx512bf16,+avx512f", 3},
-      {"x86_64-linux-gnu", "+avx512f", 3}, {"x86_64-linux-gnu", "", 3},
-      {"aarch64-linux-gnu", "+bf16", 1}, {"aarch64-linux-gnu", "+dotprod", 3}};
+      {"x86_64-linux-gnu", "+amx-bf16,+amx-tile,+avx512bf16,+avx512f", 3.5},
+      {"x86_64-linux-gnu", "+avx512f", 3.5}, {"x86_64-linux-gnu", "", 3.5},
+      {"aarch64-linux-gnu", "+bf16", 1}, {"aarch64-linux-gnu", "+dotprod", 3.5}};
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     seer_target t = test_target_wide;
     t.triple = cases[i].triple;
@@ -151,9 +151,58 @@ static void halves_by_processor(void **state) {
     st->n_add = 0;
     st->n_fma = st->n_halves = 1;
     learn_near(profile(&t).issue_cycles, cases[i].dot / 2, cases[i].features);
-    st->n_widened = 2;  // one for each FMA that the dot2 stands for
-    learn_near(profile(&t).issue_cycles, (cases[i].dot + 1) / 2, cases[i].features);
   }
+}
+
+// What is loaded narrow is widened once for all that reads it: a tile of eight rows by four vectors
+// has as many operands of one as of the other. What is rounded takes operators of its own.
+static void narrow_floats(void **state) {
+  (void)state;
+  learn_gemm(&nest);
+  seer_nest_statement *st = &nest.statement[0];
+  double plain = profile(&test_target_wide).issue_cycles;
+  st->n_widened = 1;
+  learn_near(profile(&test_target_wide).issue_cycles, plain, "what is widened is in no access");
+  double vectors = profile(&test_target_wide).vectors, rows = profile(&test_target_wide).rows;
+  for (uint32_t a = 0; a < st->n_access; a++) {
+    bool is_weight = st->access[a].loop_dim[st->n_loop - 1] != SEER_NEST_NO_DIM;
+    if (st->access[a].is_write) continue;
+    st->access[a].is_narrow = true;
+    learn_near(profile(&test_target_wide).issue_cycles,
+        plain + (is_weight ? vectors : rows) * 2.5 / 2, is_weight ? "weights" : "rows");
+    st->access[a].is_narrow = false;
+  }
+  st->n_widened = 0;
+  st->n_rounding = 10;
+  learn_near(profile(&test_target_wide).issue_cycles, plain + rows * vectors * 10 / 2, "rounded");
+}
+
+// What a cast to a narrow float counts as: operators that round, and no comparison.
+static void casts_by_type(void **state) {
+  (void)state;
+  static const struct {
+    const char *value;
+    double rounding, cmp;
+    bool is_narrow;  // what is written
+  } cases[] = {{"cast.bf16($x[i])", 10, 0, true}, {"cast.f16($x[i])", 2, 0, true},
+      {"cast.f8e4m3fn($x[i])", 25, 0, true}, {"cast.f32(cast.i32($x[i]))", 0, 2, false},
+      {"$x[i]", 0, 0, false}};
+  seer_arena *arena = seer_arena_create("test");
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    const char *text = seer_arena_printf(arena,
+        "dag casts {\n  input $x f32[64]\n  stage y role anchor [i<64] = %s\n  output $y\n}\n",
+        cases[i].value);
+    seer_sketch_list *list = learn_sketches(arena, learn_parse(arena, text), &test_target_wide);
+    seer_schedule schedule;
+    seer_schedule_default(list, 0, &schedule);
+    const seer_nest_statement *st =
+        &seer_summarise(seer_summariser_create(list, arena), &schedule)->statement[0];
+    learn_near((double)st->n_rounding, cases[i].rounding, cases[i].value);
+    learn_near((double)st->n_cmp, cases[i].cmp, cases[i].value);
+    for (uint32_t a = 0; a < st->n_access; a++)
+      assert_int_equal(st->access[a].is_narrow, st->access[a].is_write && cases[i].is_narrow);
+  }
+  seer_arena_destroy(arena);
 }
 
 // A sum of products of floats is FMAs; one of integers is a product and a sum, whose accumulator is
@@ -445,6 +494,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_tile_of_a_product),
       cmocka_unit_test(tiles_that_do_not_fit_the_machine), cmocka_unit_test(operations_by_kind),
       cmocka_unit_test(integers_by_processor), cmocka_unit_test(halves_by_processor),
+      cmocka_unit_test(narrow_floats), cmocka_unit_test(casts_by_type),
       cmocka_unit_test(sums_of_products_by_type), cmocka_unit_test(windows_share_loads),
       cmocka_unit_test(loads_by_storage), cmocka_unit_test(guards_cost_at_the_border_only),
       cmocka_unit_test(bytes_by_level_of_cache), cmocka_unit_test(small_operands_stay),
