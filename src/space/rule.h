@@ -110,9 +110,9 @@ bool seer_plan_has_room(const seer_plan *plan);
 void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, uint32_t stage);
 // rfactor: reduction axis `axis` is split; the new stage keeps one part of size `factor` as a last
 // (is_inner: lanes of a contiguous index) or first axis (chunks) and reduces the other; the old
-// stage combines the parts. One value only.
+// stage combines the parts. One value only. The new stage's name is the old one's and `name`.
 void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
-    uint32_t axis, int64_t factor, bool is_inner);
+    uint32_t axis, int64_t factor, bool is_inner, const char *name);
 // cache-read: loads of `buf` in `stage` go through a copy whose dimension d is the buffer's
 // dimension order[d].
 void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage,

@@ -187,7 +187,7 @@ seer_vec seer_gen_float_extreme(seer_gen *g, bool is_max, seer_vec a, seer_vec b
   seer_vec wins = seer_vec2(g->b, is_max ? SEER_VEC_FGT : SEER_VEC_FLT, a, b);
   seer_vec r = seer_vec_select(g->b, wins, a, b);
   if (seer_vec_is_const(g->code, a)) return r;
-  return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FNAN, a, a), a, r);
+  return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FEQ, a, a), r, a);
 }
 
 seer_vec seer_gen_lanes_below(seer_gen *g, seer_vec limit) {

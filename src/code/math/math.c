@@ -76,22 +76,31 @@ static bool is_double(const seer_gen *g, seer_vec x) {
 // 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
 #define ROUNDER 12582912.0
 
-// exp(x) = 2^n exp(r), |r| <= log(2)/2. n is added to the exponent of exp(r), which makes every
-// number but the subnormal ones; beyond the ends, and of NaN, something else is taken.
-static seer_vec exp_of(seer_gen *g, seer_vec x) {
+// The bits of exp(x * unit), where -87.3365 < x * unit < 88.7228; of any other something else comes
+// out. x unit = (n log 2 + r) unit, |r unit| <= log(2) / 2: n is added to the exponent of exp(r
+// unit), which makes every number but the subnormal ones. `unit` is a power of two: constants have
+// it.
+static seer_vec exp_bits(seer_gen *g, seer_vec x, int unit) {
   static const double c[] = {
       0.5000000096, 0.1666651838, 0.04166620445, 0.008368946722, 0.001395058688};
-  const double inf = (double)INFINITY;
-  seer_vec z = fma3(g, x, fc(g, x, 1.4426950408889634), fc(g, x, ROUNDER));
+  double scaled[SEER_COUNT_OF(c)];
+  for (uint32_t k = 0; k < SEER_COUNT_OF(c); k++) scaled[k] = c[k] * pow(unit, (double)k + 2);
+  seer_vec z = fma3(g, x, fc(g, x, 1.4426950408889634 * unit), fc(g, x, ROUNDER));
   seer_vec n = sub(g, z, fc(g, x, ROUNDER));
-  seer_vec r = fma3(g, n, fc(g, x, -0.693145751953125), x);
-  r = fma3(g, n, fc(g, x, -1.428606820309417e-06), r);
-  seer_vec p = horner(g, r, c, SEER_COUNT_OF(c));
-  p = add(g, fma3(g, mul(g, r, r), p, r), fc(g, x, 1.0));
+  seer_vec r = fma3(g, n, fc(g, x, -0.693145751953125 / unit), x);
+  r = fma3(g, n, fc(g, x, -1.428606820309417e-06 / unit), r);
+  seer_vec p = horner(g, r, scaled, SEER_COUNT_OF(c));
+  p = fma3(g, fma3(g, p, r, fc(g, x, unit)), r, fc(g, x, 1.0));
   seer_vec power = seer_vec2(g->b, SEER_VEC_SHL, bits(g, z), ic(g, x, 23));
-  seer_vec y = real(g, seer_vec2(g->b, SEER_VEC_ADD, bits(g, p), power));
-  y = pick(g, compare(g, SEER_VEC_FLE, x, 88.72283), y, add(g, x, fc(g, x, inf)));
-  return pick(g, compare(g, SEER_VEC_FLT, x, -87.33654), fc(g, x, 0.0), y);
+  return seer_vec2(g->b, SEER_VEC_ADD, bits(g, p), power);
+}
+
+// The lower end is taken of bits, the upper of a sum: with AVX-512 both are masks of instructions
+// that are there anyway.
+static seer_vec exp_of(seer_gen *g, seer_vec x) {
+  const double inf = (double)INFINITY;
+  seer_vec y = pick(g, compare(g, SEER_VEC_FGE, x, -87.33654), exp_bits(g, x, 1), ic(g, x, 0));
+  return pick(g, compare(g, SEER_VEC_FGE_NAN, x, 88.72284), add(g, x, fc(g, x, inf)), real(g, y));
 }
 
 // log(x) = e log 2 + log(m), m in [sqrt(1/2), sqrt 2).
@@ -121,19 +130,19 @@ static seer_vec sigmoid_of(seer_gen *g, seer_vec x) {
   return seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 1.0), add(g, e, fc(g, x, 1.0)));
 }
 
-// 1 - 2 / (exp(2|x|) + 1), and an odd polynomial where that would cancel.
+// 1 - 2 / (exp(2|x|) + 1), and an odd polynomial where that would cancel, and of NaN; 1 from 10 on.
 static seer_vec tanh_of(seer_gen *g, seer_vec x) {
   static const double c[] = {
       -0.3333328486, 0.133315087, -0.05374456529, 0.02065321578, -0.005719278055};
-  seer_vec a = magnitude_of(g, x);
-  seer_vec e = add(g, exp_of(g, add(g, a, a)), fc(g, x, 1.0));
-  seer_vec large = sub(g, fc(g, x, 1.0), seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 2.0), e));
+  seer_vec one = fc(g, x, 1.0), a = magnitude_of(g, x);
+  seer_vec e = real(g, exp_bits(g, seer_gen_float_extreme(g, false, fc(g, x, 10.0), a), 2));
+  seer_vec large = sub(g, one, seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 2.0), add(g, e, one)));
   seer_vec u = mul(g, x, x);
   seer_vec small = fma3(g, mul(g, u, a), horner(g, u, c, SEER_COUNT_OF(c)), a);
-  return copy_sign(g, pick(g, compare(g, SEER_VEC_FLT, a, 0.625), small, large), x);
+  return copy_sign(g, pick(g, compare(g, SEER_VEC_FGE, a, 0.625), large, small), x);
 }
 
-// x + x P(x^2) below 1, 1 - exp(Q(|x|)) above; 1 from 3.95 on.
+// x + x P(x^2) below 1 and of NaN, 1 - exp(Q(|x|)) above; 1 from 3.95 on.
 static seer_vec erf_of(seer_gen *g, seer_vec x) {
   static const double near[] = {0.1283791659, -0.37612627, 0.1128359841, -0.02685435933,
       0.005189352125, -0.000801904614, 7.88258161e-05};
@@ -141,9 +150,10 @@ static seer_vec erf_of(seer_gen *g, seer_vec x) {
       0.02536301514, -0.004277456978, 0.0004623769318, -2.508830694e-05, 2.357342151e-07};
   seer_vec a = magnitude_of(g, x), u = mul(g, x, x);
   seer_vec small = fma3(g, a, horner(g, u, near, SEER_COUNT_OF(near)), a);
-  seer_vec b = pick(g, compare(g, SEER_VEC_FGT, a, 3.95), fc(g, x, 3.95), a);
-  seer_vec large = sub(g, fc(g, x, 1.0), exp_of(g, horner(g, b, far, SEER_COUNT_OF(far))));
-  return copy_sign(g, pick(g, compare(g, SEER_VEC_FLT, a, 1.0), small, large), x);
+  seer_vec b = seer_gen_float_extreme(g, false, fc(g, x, 3.95), a);
+  seer_vec tail = real(g, exp_bits(g, horner(g, b, far, SEER_COUNT_OF(far)), 1));
+  seer_vec large = sub(g, fc(g, x, 1.0), tail);
+  return copy_sign(g, pick(g, compare(g, SEER_VEC_FGE, a, 1.0), large, small), x);
 }
 
 // Quadrants: x = n pi/2 + r. pi/2 in three parts, the first two with few bits, so that n times them

@@ -6,7 +6,9 @@
 #include "space/rule.h"
 
 #define PARTS_PER_THREAD 4
-#define LANE_VECTORS 4  // vectors of lanes side by side: hides the latency of an addition
+// Vectors of lanes side by side: hides the latency of an addition. They are added up to one before
+// its lanes are, which go one after another.
+#define LANE_VECTORS 4
 
 // True if there is a load whose last index moves by one with the axis.
 static bool is_contiguous(const seer_dag *dag, uint32_t stage, uint32_t axis) {
@@ -45,17 +47,27 @@ static uint32_t find_outermost(const seer_dag *dag, uint32_t stage) {
   return found;
 }
 
+static void decide(seer_plan *plan, uint32_t stage, seer_plan_place place) {
+  plan->stage[stage].is_decided = true;
+  plan->stage[stage].role = SEER_ROLE_SIMPLE;
+  plan->stage[stage].place = place;
+}
+
+// `lanes` > 0: parts of more than so many lanes come to as many of their own before they come to
+// one.
 static void push(const seer_rule_context *context, const seer_plan *plan, uint32_t stage,
-    uint32_t axis, int64_t factor, bool is_inner, int rank) {
+    uint32_t axis, int64_t factor, int64_t lanes, int rank) {
+  bool is_inner = lanes > 0;
   seer_plan *next = seer_plan_next(context, plan, stage, is_inner ? "lanes" : "chunks");
   next->rank += rank;
   bool is_result = seer_plan_is_output(plan, stage) || plan->dag->access->readers[stage] == 0;
-  seer_plan_rfactor(context, next, stage, axis, factor, is_inner);
-  seer_plan_stage *part = &next->stage[stage], *whole = &next->stage[stage + 1];
-  part->is_decided = whole->is_decided = true;
-  part->role = whole->role = SEER_ROLE_SIMPLE;
-  part->place = SEER_PLAN_FREE;
-  whole->place = is_result ? SEER_PLAN_ROOT : SEER_PLAN_FREE;
+  seer_plan_rfactor(context, next, stage, axis, factor, is_inner, "part");
+  decide(next, stage++, SEER_PLAN_FREE);
+  if (is_inner && factor > lanes && seer_plan_has_room(next)) {
+    seer_plan_rfactor(context, next, stage, next->dag->stage[stage].n_space, lanes, true, "lanes");
+    decide(next, stage++, SEER_PLAN_FREE);
+  }
+  decide(next, stage, is_result ? SEER_PLAN_ROOT : SEER_PLAN_FREE);
   seer_plan_push(context, next);
 }
 
@@ -88,7 +100,7 @@ static seer_rule_answer apply(
     while (extent % factor != 0) factor--;
   }
   if (is_ansor || (has_contiguous && extent >= lanes)) {
-    push(context, plan, stage, inner, factor, true, has_contiguous ? -1 : 1);
+    push(context, plan, stage, inner, factor, is_ansor ? factor : lanes, has_contiguous ? -1 : 1);
     made = true;
   }
   uint32_t outermost = is_ansor || threads < 2 ? end : find_outermost(plan->dag, stage);
@@ -98,7 +110,7 @@ static seer_rule_answer apply(
     while (s->axis[longest].extent % chunks != 0) chunks--;
   }
   if (is_ansor || ((space < PARTS_PER_THREAD * threads || outermost < end) && chunks > 1)) {
-    push(context, plan, stage, longest, chunks, false, 2);
+    push(context, plan, stage, longest, chunks, 0, 2);
     made = true;
   }
   return made ? SEER_RULE_GO_ON : SEER_RULE_SKIP;

@@ -65,7 +65,7 @@ static seer_expr guard_load(void *user, seer_expr_pool *to, const seer_expr_node
 }
 
 void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
-    uint32_t axis, int64_t factor, bool is_inner) {
+    uint32_t axis, int64_t factor, bool is_inner, const char *name) {
   seer_dag *dag = open_slot(context, plan, stage);
   const seer_dag_stage old = dag->stage[stage];
   seer_expr_pool *pool = &dag->expr;
@@ -79,7 +79,7 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
     axes[moved[a]] = old.axis[a];
   }
   axes[moved[axis]].extent = rest;
-  seer_dag_insert_stage(dag, stage, seer_arena_printf(context->arena, "%s.part", old.name),
+  seer_dag_insert_stage(dag, stage, seer_arena_printf(context->arena, "%s.%s", old.name, name),
       SEER_STAGE_REDUCE_LOCAL, axes, n_space + 1, old.n_reduce);
   seer_expr *map = SEER_NEW_ARRAY(context->arena, seer_expr, dag->n_var);
   for (uint32_t a = 0; a < n_axis; a++) map[old.var0 + a] = seer_dag_var(dag, stage, moved[a]);
@@ -115,7 +115,7 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
   body = seer_dag_load(dag, parts, index);
   seer_dag_set_body(dag, stage + 1, old.combiner, &body, 1);
   plan->stage[stage].prefix =
-      seer_arena_printf(context->arena, "%s.part", plan->stage[stage + 1].prefix);
+      seer_arena_printf(context->arena, "%s.%s", plan->stage[stage + 1].prefix, name);
   plan->stage[stage].is_rewritten = plan->stage[stage + 1].is_rewritten = true;
   seer_dag_finish(dag);
 }

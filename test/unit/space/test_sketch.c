@@ -186,6 +186,29 @@ static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, ui
   return n_rewritten;
 }
 
+// Several vectors of lanes come to one before its lanes come to a number: a chain of 8, not of 32.
+static void test_lanes_in_two_steps(void **state) {
+  (void)state;
+  static const char text[] =
+      "dag total {\n  input $A f32[3, 331]\n"
+      "  stage C role anchor [m<3] sum[k<331] = $A[m, k]\n  output $C\n}\n";
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = space_target(2);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, text), &target, SEER_SPACE_FULL);
+  const seer_dag *dag = list->sketch[0]->dag;
+  uint32_t lanes = target.vector_bytes / 4;
+  assert_string_equal(list->sketch[0]->signature, "direct/lanes(C)");
+  assert_int_equal(dag->n_stage, 3);
+  for (uint32_t s = 0; s < 2; s++) {
+    assert_string_equal(dag->stage[s].name, s == 0 ? "C.part" : "C.lanes");
+    assert_int_equal(dag->stage[s].axis[1].extent, s == 0 ? 4 * lanes : lanes);
+  }
+  assert_int_equal(dag->stage[1].axis[2].extent, 4);
+  assert_int_equal(dag->stage[2].axis[1].extent, lanes);
+  seer_arena_destroy(arena);
+}
+
 // Parts of reductions that do not divide them: what is beyond the end changes no least of positive
 // numbers, no greatest of negative ones, and no product.
 static void test_parts_of_all_combiners(void **state) {
@@ -317,6 +340,7 @@ int main(void) {
       cmocka_unit_test(test_knob_names),
       cmocka_unit_test(test_names_are_unique),
       cmocka_unit_test(test_rewritten_dags_are_equal),
+      cmocka_unit_test(test_lanes_in_two_steps),
       cmocka_unit_test(test_parts_of_all_combiners),
       cmocka_unit_test(test_transform),
       cmocka_unit_test(test_too_many_knobs),
