@@ -89,6 +89,12 @@ CODE = [
     F("bytes at odd places with a sign", "products of bytes", "src/code/llvm/dot.c",
       "LLVMValueRef a_odd = LLVMBuildLShr(m->b, a, eight, \"\");", "LLVMValueRef a_odd = LLVMBuildAShr(m->b, a, eight, \"\");",
       "test_code_dot4"),
+    F("products of bytes saturate", "products of bytes", "src/code/source/c_bytes.c",
+      """    "  const $U even = ($U)$P_madd_epi16(($I)a_even, ($I)b_even);\\n"
+    "  return ($V)(($U)c + even + ($U)$P_madd_epi16(($I)a_odd, ($I)b_odd));\\n\"""",
+      """    "  (void)a_even;\\n  (void)b_even;\\n  (void)a_odd;\\n  (void)b_odd;\\n"
+    "  return ($V)(($U)c + ($U)$P_madd_epi16($P_maddubs_epi16(($I)a, ($I)b), $P_set1_epi16(1)));\\n\"""",
+      "test_code_source|property_source"),
     F("words beyond an edge are 0", "products of bytes", GEN + "expr.c", "fill = bits_of_constant(otherwise);", "fill = 0 & bits_of_constant(otherwise);",
       "test_property_formulations"),
     F("halves of a table swapped", "tables of bytes", "src/code/llvm/lookup.c",

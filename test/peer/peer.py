@@ -27,9 +27,12 @@ def familyseer(*args, check=True):
     return done
 
 
-def answerer(model):
-    """A function from inputs to ONNX Runtime's outputs, by name. `model`: a ModelProto, a path, or bytes."""
+def answerer(model, is_literal=False):
+    """A function from inputs to ONNX Runtime's outputs, by name. `model`: a ModelProto, a path, or bytes. is_literal: operators as they
+    are written, none made one of several."""
     options = onnxruntime.SessionOptions()
+    if is_literal:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     options.intra_op_num_threads = 2
     # Products with weights of 4 bits in f32: by itself it rounds the other operand to 8 bits.
@@ -40,8 +43,8 @@ def answerer(model):
     return lambda feeds: dict(zip(names, session.run(None, feeds)))
 
 
-def reference(model, feeds):
-    return answerer(model)(feeds)
+def reference(model, feeds, is_literal=False):
+    return answerer(model, is_literal)(feeds)
 
 
 def random_feeds(model, seed=1, shapes=None):

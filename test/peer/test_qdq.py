@@ -31,12 +31,31 @@ class Net(quantised.Net):
         limits = np.iinfo(dtype)
         return self.rng.integers(limits.min, limits.max + 1, shape)
 
-    def activation(self, dtype, shape):
-        """(bytes, their scale and zero point), dequantised."""
+    def activation(self, dtype, shape, zeros=None):
+        """Bytes, dequantised, and their scale. zeros: a scale for each channel, whose zero points are one ("alike") or not ("own")."""
         name = f"x{len(self.feeds)}"
         self.feeds[name] = self.bytes_of(dtype, shape).astype(dtype)
-        scale = np.float32(self.rng.uniform(0.002, 0.05))
-        return self.node("DequantizeLinear", [name, self.constant(scale, np.float32), self.constant(self.bytes_of(dtype), dtype)]), scale
+        scale, zero = self.points(dtype, shape[1] if zeros else None, zeros)
+        along = {"axis": 1} if zeros else {}
+        return self.node("DequantizeLinear", [name, self.constant(scale, np.float32), self.constant(zero, dtype)], **along), scale
+
+    def points(self, dtype, n, zeros):
+        scale = self.rng.uniform(0.002, 0.05, () if n is None else n).astype(np.float32)
+        return scale, self.bytes_of(dtype, n) if zeros == "own" else np.full(scale.shape, self.bytes_of(dtype))
+
+    def norm(self, y, n, is_turned):
+        """A BatchNormalization of n channels; some of them turn signs, where it says so."""
+        gamma, beta, mean = self.rng.uniform(0.3, 2, n), self.rng.normal(size=n), self.rng.normal(size=n)
+        if is_turned:
+            gamma[::3] *= -1
+        return self.node("BatchNormalization", [y, *(self.constant(c, np.float32) for c in (gamma, beta, mean, self.rng.uniform(0.2, 2, n)))])
+
+    def end_by_channel(self, y, dtype, n, zeros, limit):
+        """As `end`, with a scale for each channel."""
+        y = self.node("Clip", [y, self.constant(-0.5, np.float32), self.constant(6, np.float32)]) if limit else y
+        scale, zero = self.points(dtype, n, zeros)
+        y = self.node("QuantizeLinear", [y, self.constant(10 * scale, np.float32), self.constant(zero, dtype)], axis=1)
+        self.outs[y] = dtype
 
     def weights(self, dtype, shape, axis, kind):
         """Dequantised, with a scale for all or for each of `axis`; and those scales. Of 7 bits: some of ONNX Runtime's kernels add pairs in
@@ -76,9 +95,9 @@ class Net(quantised.Net):
             y = self.node("QuantizeLinear", [y, self.constant(self.rng.uniform(0.05, 0.5), np.float32), zero])
         self.outs[y] = dtype
 
-    def judge(self):
+    def judge(self, is_literal=False):
         """Within a step; floats, and how many may be a step off, have limits of their own."""
-        theirs, total, off = reference(self.model(), self.feeds), 0, 0
+        theirs, total, off = reference(self.model(), self.feeds, is_literal), 0, 0
         flat = [name for name, want in theirs.items() if want.min() == want.max()]
         assert len(flat) <= len(theirs) / 8, f"nothing to see in {flat}"
         with tempfile.TemporaryDirectory() as folder:
@@ -157,6 +176,53 @@ def shared(seed):
     net.judge()
 
 
+def channels(seed):
+    """As NNCF leaves them: scales of each channel in front of a depthwise convolution, and behind one; norms that were not folded; and
+    what does not fit that: zero points of each channel, norms that turn signs, groups of more than one channel."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+    for k in range(24):
+        x, n, per = BYTES[k % 2], int(rng.integers(2, 20)), 2 if k % 8 == 6 else 1
+        out = n * int(rng.integers(1, 3))
+        a, _ = net.activation(x, [2, n * per, 7, 6], "own" if k % 6 == 5 else "alike")
+        w, w_scale = net.weights(np.int8 if k % 5 else np.uint8, [out, per, 3, 2], 0, "real" if k % 7 == 3 else "")
+        inputs = [a, w] + ([net.bias(out, 0.01 * w_scale, "real")] if k % 3 == 0 else [])
+        y = net.node("Conv", inputs, pads=[1, 0, 1, 1], strides=[int(rng.integers(1, 3))] * 2, group=n)
+        if k % 2:
+            y = net.norm(y, out, k % 8 == 7)
+        if k % 4 < 2:
+            net.end_by_channel(y, x, out, "own" if k % 12 == 8 else "alike", k % 3)
+        else:
+            net.end(y, (x, np.float32)[k % 3 == 2], (None, "relu", "clip")[k // 4 % 3])
+        b, b_scale = net.activation(x, [2, 8, 5, 5])
+        v, v_scale = net.weights(np.int8, [n, 8, 1, 1], 0, "")
+        z = net.node("Conv", [b, v] + ([net.bias(n, b_scale * v_scale, "whole")] if k % 3 == 1 else []))
+        net.end_by_channel(net.norm(z, n, k % 8 == 5) if k % 4 else z, x, n, "own" if k % 9 == 8 else "alike", k % 2)
+    net.judge(is_literal=True)  # its fused kernel refuses a scale of each channel of the result
+
+
+def picked(seed):
+    """Bytes that are pooled, turned or reshaped between their DequantizeLinear and a product, which others read, too."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+    for k in range(12):
+        x = BYTES[k % 2]
+        a, _ = net.activation(x, [2, 6, 8, 8])
+        pooled = net.node("MaxPool", [a], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+        w, _ = net.weights(np.int8, [8, 6, 3, 3], 0, "")
+        net.end(net.node("Conv", [pooled, w]), x, (None, "relu")[k % 2])
+        if k % 3 == 0:
+            net.outs[pooled] = np.float32
+        if k % 3 == 1:
+            net.end(net.node("Add", [pooled, pooled]), x, None)
+            net.end(net.node("Mul", [a, a]), x, None)
+        flat = net.node("Flatten", [pooled])
+        v, _ = net.weights(np.int8, [11, 96], 0, "")
+        net.end(net.node("Gemm", [flat, v], transB=1), np.float32, None)
+        rows = net.node("Reshape", [net.node("Transpose", [a], perm=[0, 2, 1, 3]), net.constant([16, 48], np.int64)])
+        m, _ = net.weights(np.int8, [48, int(rng.integers(2, 30))], 1, "")
+        net.end(net.node("MatMul", [rows, m]), x, None)
+    net.judge()
+
+
 def chains(seed):
     """Elementwise operators between quantisations: of one byte, which are looked up, behind products, reshapes and transposes; and such
     as are not, because a channel or another byte has a say."""
@@ -195,4 +261,5 @@ def chains(seed):
 
 
 run_tests([(f"{name} {seed}", lambda test=test, seed=seed: test(seed))
-           for name, test in (("convolutions", convs), ("products", products), ("shared", shared), ("chains", chains)) for seed in SEEDS])
+           for name, test in (("convolutions", convs), ("products", products), ("shared", shared), ("channels", channels), ("picked", picked),
+                                                 ("chains", chains)) for seed in SEEDS])

@@ -19,14 +19,24 @@ static seer_val bias_along(seer_expand *e, bool is_conv) {
 // Between `low` and `high`, real numbers, either of which may be absent, in steps of `scale`.
 static seer_val limited(seer_expand *e, seer_val steps, seer_val scale) {
   seer_val in[3] = {steps};
-  const char *const names[] = {"low", "high"};
+  const char *const names[] = {"low", "high"}, *const ops[] = {"Max", "Min"};
+  bool is_one = seer_op_elems(seer_expand_in(e, Y_SCALE)) == 1;
   for (uint32_t k = 0; k < 2; k++) {
     const seer_attr *limit = seer_node_attr(&e->node, names[k]);
     if (!limit) continue;
     seer_val number = seer_expand_scalar(e, SEER_DTYPE_F32, limit->f);
     in[k + 1] = seer_expand_2(e, "Div", number, scale);
+    if (!is_one) steps = seer_expand_2(e, ops[k], steps, in[k + 1]);
   }
+  if (!is_one) return steps;
   return in[1].i || in[2].i ? seer_expand_add(e, "Clip", in, 3, NULL, 0) : steps;
+}
+
+// One number, or one for each channel of a convolution.
+static seer_val scale_of_result(seer_expand *e, uint32_t rank) {
+  if (seer_op_elems(seer_expand_in(e, Y_SCALE)) != 1)
+    return seer_expand_scale_along(e, Y_SCALE, 1, rank);
+  return seer_expand_reshape(e, seer_expand_operand(e, Y_SCALE), NULL, 0);
 }
 
 static seer_status expand(seer_expand *e, bool is_conv) {
@@ -53,8 +63,7 @@ static seer_status expand(seer_expand *e, bool is_conv) {
       seer_expand_scale_along(e, W_SCALE, is_conv ? 1 : rank - 1, rank));
   bool has_real_bias = has_bias && !is_whole_bias, is_quantised = seer_expand_has_in(e, Y_SCALE);
   seer_val bias = has_real_bias ? bias_along(e, is_conv) : (seer_val){0};
-  seer_val scale = is_quantised ? seer_expand_reshape(e, seer_expand_operand(e, Y_SCALE), NULL, 0)
-                                : (seer_val){0};
+  seer_val scale = is_quantised ? scale_of_result(e, rank) : (seer_val){0};
   if (is_quantised) factor = seer_expand_2(e, "Div", factor, scale);
   y = seer_expand_2(e, "Mul", y, factor);
   if (has_real_bias && is_quantised) bias = seer_expand_2(e, "Div", bias, scale);

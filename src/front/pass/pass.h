@@ -44,6 +44,11 @@ bool seer_pass_is_in_place(const seer_graph *graph, const seer_node *node);
 // ---- width/reader.c: values that are narrower in memory than where they are used
 // A Cast to a wider type, or a DequantizeLinear by constant scales, of data. (Not to 64 bits.)
 bool seer_pass_widens(const seer_graph *graph, const seer_node *node);
+// Move(Widen(v)) -> Widen(Move(v)): node `mover`, which alone reads what `widening` makes and gives
+// elements of it, reads what is narrow, and is widened behind.
+void seer_pass_put_behind(seer_graph *graph, uint32_t widening, uint32_t mover);
+// Another node like `widening`, whose result `reader` reads in place of that one's.
+uint32_t seer_pass_widen_again(seer_graph *graph, uint32_t widening, uint32_t reader);
 // What it alone reads, elementwise, its kernel can compute on the way in.
 bool seer_pass_takes_prologue(const seer_graph *graph, const seer_node *node);
 

@@ -52,7 +52,7 @@ static uint32_t work_of(const seer_node *node) {
   if (op == &seer_op_dequantize_linear) return OF_DEQUANTIZE;
   bool is_cheap = op == &seer_op_add || op == &seer_op_sub || op == &seer_op_mul ||
       op == &seer_op_relu || op == &seer_op_clip || op == &seer_op_cast || op == &seer_op_min ||
-      op == &seer_op_max || op == &seer_op_neg || op == &seer_op_abs;
+      op == &seer_op_max || op == &seer_op_neg || op == &seer_op_abs || op == &seer_op_bitwise_xor;
   return is_cheap ? OF_CHEAP : OF_OTHERS;
 }
 

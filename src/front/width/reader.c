@@ -1,5 +1,6 @@
 // reader.c - what is wider than what it is made of, and who can make it so on the way in: asked by
-// the pass that gives each reader its own widening (widen.c), and by fusion, which leaves it there.
+// the pass that gives each reader its own widening (widen.c), and by fusion, which leaves it there;
+// and how a widening changes its place.
 #include "front/pass/pass.h"
 
 bool seer_pass_widens(const seer_graph *graph, const seer_node *node) {
@@ -22,4 +23,35 @@ bool seer_pass_takes_prologue(const seer_graph *graph, const seer_node *node) {
   if (seer_pass_is_view(graph, node)) return false;
   return op->fuse == SEER_FUSE_ELEMENTWISE || op->fuse == SEER_FUSE_INJECTIVE ||
       op->fuse == SEER_FUSE_ANCHOR || op->fuse == SEER_FUSE_REDUCTION;
+}
+
+void seer_pass_put_behind(seer_graph *graph, uint32_t k, uint32_t reader) {
+  const seer_val narrow = graph->node[k].in[0], old = graph->node[k].out[0],
+                 out = graph->node[reader].out[0];
+  const seer_value value = *seer_graph_value(graph, out);
+  const char *name = seer_graph_fresh_name(
+      graph, seer_arena_printf(graph->arena, "%s.before_widening", value.name));
+  seer_val moved = seer_graph_add_value(
+      graph, name, seer_graph_value(graph, narrow)->dtype, value.dim, value.rank);
+  graph->node[reader].in[0] = narrow;
+  graph->node[reader].out[0] = moved;
+  graph->node[k].in[0] = moved;
+  graph->node[k].out[0] = out;
+  seer_graph_value(graph, moved)->producer = (seer_node_id){reader};
+  seer_graph_value(graph, out)->producer = (seer_node_id){k};
+  seer_graph_value(graph, old)->producer = (seer_node_id){0};
+}
+
+uint32_t seer_pass_widen_again(seer_graph *graph, uint32_t k, uint32_t reader) {
+  const seer_node node = graph->node[k];
+  const seer_value value = *seer_graph_value(graph, node.out[0]);
+  const char *name =
+      seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.for_reader", value.name));
+  seer_val out = seer_graph_add_value(graph, name, value.dtype, value.dim, value.rank);
+  seer_node_id twin = seer_graph_add_node(graph, name, node.domain, node.op_type, node.opset,
+      node.in, node.n_in, &out, 1, node.attr, node.n_attr);
+  seer_graph_node(graph, twin)->op = node.op;
+  for (uint32_t i = 0; i < graph->node[reader].n_in; i++)
+    if (graph->node[reader].in[i].i == node.out[0].i) graph->node[reader].in[i] = out;
+  return twin.i;
 }

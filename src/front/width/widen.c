@@ -40,39 +40,6 @@ static bool can_pass(const seer_graph *graph, uint32_t k, uint32_t reader) {
       seer_value_elems(out) <= seer_value_elems(in);
 }
 
-// The reader comes first: it moves the narrow value, and k widens what was the reader's.
-static void pass(seer_graph *graph, uint32_t k, uint32_t reader) {
-  const seer_val narrow = graph->node[k].in[0], old = graph->node[k].out[0],
-                 out = graph->node[reader].out[0];
-  const seer_value value = *seer_graph_value(graph, out);
-  const char *name = seer_graph_fresh_name(
-      graph, seer_arena_printf(graph->arena, "%s.before_widening", value.name));
-  seer_val moved = seer_graph_add_value(
-      graph, name, seer_graph_value(graph, narrow)->dtype, value.dim, value.rank);
-  graph->node[reader].in[0] = narrow;
-  graph->node[reader].out[0] = moved;
-  graph->node[k].in[0] = moved;
-  graph->node[k].out[0] = out;
-  seer_graph_value(graph, moved)->producer = (seer_node_id){reader};
-  seer_graph_value(graph, out)->producer = (seer_node_id){k};
-  seer_graph_value(graph, old)->producer = (seer_node_id){0};
-}
-
-// Another node like k, whose result `reader` reads in place of k's.
-static uint32_t add_twin(seer_graph *graph, uint32_t k, uint32_t reader) {
-  const seer_node node = graph->node[k];
-  const seer_value value = *seer_graph_value(graph, node.out[0]);
-  const char *name =
-      seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.for_reader", value.name));
-  seer_val out = seer_graph_add_value(graph, name, value.dtype, value.dim, value.rank);
-  seer_node_id twin = seer_graph_add_node(graph, name, node.domain, node.op_type, node.opset,
-      node.in, node.n_in, &out, 1, node.attr, node.n_attr);
-  seer_graph_node(graph, twin)->op = node.op;
-  for (uint32_t i = 0; i < graph->node[reader].n_in; i++)
-    if (graph->node[reader].in[i].i == node.out[0].i) graph->node[reader].in[i] = out;
-  return twin.i;
-}
-
 static void spread(const widener *w, uint32_t k, uint8_t depth) {
   seer_graph *graph = w->graph;
   // k's result is one of the values that were there at first; a twin's is not, until it has passed.
@@ -89,9 +56,9 @@ static void spread(const widener *w, uint32_t k, uint8_t depth) {
   for (uint32_t u = end; u-- > first;) {
     uint32_t reader = w->uses.node[u];
     if (u > first && w->uses.node[u - 1] == reader) continue;  // it reads it twice
-    uint32_t own = reader == w->uses.node[first] ? k : add_twin(graph, k, reader);
+    uint32_t own = reader == w->uses.node[first] ? k : seer_pass_widen_again(graph, k, reader);
     if (!can_pass(graph, own, reader)) continue;
-    pass(graph, own, reader);
+    seer_pass_put_behind(graph, own, reader);
     spread(w, own, depth);
   }
 }
