@@ -62,7 +62,7 @@ static const char *print_c(seer_codegen *codegen, const seer_context *context,
     const seer_dump_forms *f, seer_arena *arena) {
   (void)codegen;
   const seer_target *target = seer_context_target(context);
-  seer_gen_machine machine = seer_gen_machine_of(target);
+  seer_gen_machine machine = seer_gen_machine_of_c(target);
   seer_vec_code *code;
   const char *text = NULL;
   seer_status status = seer_gen_code(f->loop, &machine, "kernel", arena, &code);

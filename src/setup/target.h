@@ -57,6 +57,11 @@ bool seer_target_has(const seer_target *target, const char *features);
 // multiply-add's rate (2026-11).
 bool seer_target_dots_halves(const seer_target *target);
 
+// Whether it has instructions that multiply matrices of words of four bytes (DOT4), or of two bf16
+// (DOT2): up to 16 x 16 times 16 x 16, in eight registers of that size (AMX).
+bool seer_target_multiplies_bytes(const seer_target *target);
+bool seer_target_multiplies_halves(const seer_target *target);
+
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);
 // Parses the text form, or "native", or a bare triple, or "c" or "c-vectors", each with

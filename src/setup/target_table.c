@@ -104,6 +104,14 @@ bool seer_target_dots_halves(const seer_target *target) {
   return seer_target_has(target, "avx512bf16") && !seer_target_has(target, "amx-tile");
 }
 
+bool seer_target_multiplies_bytes(const seer_target *target) {
+  return seer_target_has(target, "amx-tile,amx-int8,avx512f");
+}
+
+bool seer_target_multiplies_halves(const seer_target *target) {
+  return seer_target_has(target, "amx-tile,amx-bf16,avx512f");
+}
+
 static const seer_target_cpu *first_that_fits(
     const char *const *names, size_t n, const char *features) {
   for (size_t i = 0; i < n && names[i]; i++) {

@@ -19,7 +19,7 @@ seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *co
     const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out) {
   (void)codegen;
   SEER_TRY(seer_kernel_describe(loop, symbol, arena, out));
-  const seer_gen_machine machine = seer_gen_machine_of(target);
+  const seer_gen_machine machine = seer_gen_machine_of_c(target);
   seer_arena *work = seer_arena_create("source");
   seer_vec_code *code = NULL;
   const char *text = NULL;

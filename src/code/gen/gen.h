@@ -14,7 +14,8 @@
 //   ../access/  loads and stores at an address; packed weights, ahead of time
 //   expr.c      expressions, with what they load
 //   copies.c    a loop's variable, copy by copy
-//   hoist.c     accumulators, kept in registers         version.c  which versions a tile gets
+//   hoist.c     accumulators, kept in registers         matrix.c   sums that are matrices
+//   version.c  which versions a tile gets
 //   loop.c      blocks, loops, stores
 //   generate.c  phases
 //
@@ -90,6 +91,12 @@ typedef struct {
   seer_gen_slot slot[SEER_GEN_MAX_SLOTS];
 } seer_gen_hoist;
 
+// A reduction by products of matrices.
+typedef struct {
+  seer_tile_matrix of;
+  seer_vec sums[SEER_TILE_MAX_MATRICES];  // slots, in the order of the copies
+} seer_gen_matrix;
+
 // Multiples of an innermost loop's counter that are counted up beside it (LLVM's own strength
 // reduction is off: it took half of the time of code generation and gave the same loops).
 #define SEER_GEN_MAX_STRIDES 6
@@ -146,6 +153,7 @@ typedef struct {
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
   bool in_version, is_general;
   seer_gen_hoist *hoist;
+  seer_gen_matrix *matrix;  // whose reduction is being emitted; NULL: none
   uint32_t n_tight;  // open loops that are tight windows
   int64_t fence;  // how many there were: loads before and after one are not the same
   seer_gen_counter counter;
@@ -279,6 +287,13 @@ seer_gen_value seer_gen_load_target(
 void seer_gen_store_target(
     seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
 
+// Rows that are `stride` bytes apart, from a regular address on. The same load twice in a scope is
+// one: nothing may store there in it.
+seer_vec seer_gen_load_matrix(seer_gen *g, const seer_gen_addr *addr, seer_vec_elem elem,
+    seer_vec_matrix shape, int64_t stride);
+void seer_gen_store_matrix(
+    seer_gen *g, const seer_gen_addr *addr, seer_vec value, seer_vec_matrix shape, int64_t stride);
+
 // After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
 // that is worth an instruction.
 void seer_gen_prefetch(
@@ -337,6 +352,13 @@ void seer_gen_hoist_end(seer_gen *g, uint32_t root);  // writes them back
 // Combines the store's values into the active hoist's accumulators of the current copy.
 void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
     const seer_gen_active *active);
+
+// ---- matrix.c
+// Starts keeping the sums of the reduction that begins with the loop `root` in matrices; false if
+// it is none that is made of them in this version.
+bool seer_gen_matrix_begin(seer_gen *g, uint32_t root);
+void seer_gen_matrix_products(seer_gen *g);  // in place of g->matrix->of.reduce
+void seer_gen_matrix_end(seer_gen *g);
 
 // ---- version.c
 #define SEER_GEN_MAX_PROVED 256

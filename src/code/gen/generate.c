@@ -81,6 +81,12 @@ seer_gen_machine seer_gen_machine_of(const seer_target *target) {
                                                           : 255};
 }
 
+seer_gen_machine seer_gen_machine_of_c(const seer_target *target) {
+  seer_gen_machine machine = seer_gen_machine_of(target);
+  machine.tile.multiplies_bytes = machine.tile.multiplies_halves = false;
+  return machine;
+}
+
 seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine,
     const char *symbol, seer_arena *arena, seer_vec_code **out_code) {
   seer_gen *g = SEER_NEW(arena, seer_gen);

@@ -17,6 +17,8 @@ typedef struct {
   uint32_t masked_bytes;
 } seer_gen_machine;
 seer_gen_machine seer_gen_machine_of(const seer_target *target);
+// The same for code that is written as C, which has no products of matrices.
+seer_gen_machine seer_gen_machine_of_c(const seer_target *target);
 
 // The code of all phases; `symbol` names them <symbol>_p<phase>.
 // Errors: UNSUPPORTED for an operator that has no code.

@@ -99,7 +99,13 @@ static void emit_for(seer_gen *g, uint32_t id) {
     seer_gen_end_loop(g, &loop);
     return;
   }
-  bool is_hoisted = seer_gen_hoist_begin(g, id);
+  bool is_matrix = seer_gen_matrix_begin(g, id);
+  if (g->matrix && g->matrix->of.reduce == id) {
+    seer_gen_matrix_products(g);
+    if (is_matrix) seer_gen_matrix_end(g);
+    return;
+  }
+  bool is_hoisted = !g->matrix && seer_gen_hoist_begin(g, id);
   g->n_tight += g->tile->of[id].is_tight;
   if (seer_gen_mode_of(g, id) == SEER_TILE_LOOP) {
     emit_serial(g, id);
@@ -108,6 +114,7 @@ static void emit_for(seer_gen *g, uint32_t id) {
   }
   g->n_tight -= g->tile->of[id].is_tight;
   if (is_hoisted) seer_gen_hoist_end(g, id);
+  if (is_matrix) seer_gen_matrix_end(g);
 }
 
 // ---- stores

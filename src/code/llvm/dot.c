@@ -14,8 +14,6 @@
 //
 // What is made of one argument alone (its bytes at even places) is the same value wherever the
 // argument is: passes make it once for all the rows or columns of a tile.
-#include <string.h>
-
 #include "code/llvm/llvm.h"
 #include "setup/isa.h"
 
@@ -127,18 +125,8 @@ static LLVMValueRef call(
   LLVMTypeRef overload[2] = {LLVMVectorType(m->is_halves ? m->f32 : m->i32, one->lanes),
       m->is_halves ? LLVMVectorType(m->bf16, one->lanes * 2)
                    : LLVMVectorType(m->i8, one->lanes * 4)};
-  LLVMTypeRef wants[3];
   LLVMValueRef arg[3] = {x, y, z};
-  uint32_t n = z ? 3 : 2;
-  unsigned id = LLVMLookupIntrinsicID(one->intrinsic, strlen(one->intrinsic));
-  SEER_ASSERT(id != 0, "intrinsic %s", one->intrinsic);
-  size_t n_overload = LLVMIntrinsicIsOverloaded(id) ? 2 : 0;
-  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(m->module, id, overload, n_overload);
-  LLVMTypeRef type =
-      LLVMIntrinsicGetType(LLVMGetModuleContext(m->module), id, overload, n_overload);
-  LLVMGetParamTypes(type, wants);
-  for (uint32_t k = 0; k < n; k++) arg[k] = LLVMBuildBitCast(m->b, arg[k], wants[k], "");
-  return LLVMBuildCall2(m->b, type, fn, arg, n, "");
+  return seer_llvm_call(m->module, m->b, one->intrinsic, overload, 2, arg, z ? 3 : 2);
 }
 
 // ---- ways
@@ -161,16 +149,12 @@ static LLVMValueRef by_fmas(const maker *m, LLVMValueRef a, LLVMValueRef b, LLVM
   uint32_t n = lanes_of(a);
   LLVMTypeRef type = LLVMTypeOf(acc);
   LLVMValueRef sixteen = all(m->i32, n, 16), high = all(m->i32, n, 0xFFFF0000);
-  const char *name = "llvm.fmuladd";
-  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(m->module, id, &type, 1);
-  LLVMTypeRef fn_type = LLVMIntrinsicGetType(LLVMGetModuleContext(m->module), id, &type, 1);
   for (uint32_t k = 0; k < 2; k++) {
     LLVMValueRef x = k ? LLVMBuildAnd(m->b, a, high, "") : LLVMBuildShl(m->b, a, sixteen, "");
     LLVMValueRef y = k ? LLVMBuildAnd(m->b, b, high, "") : LLVMBuildShl(m->b, b, sixteen, "");
     LLVMValueRef arg[3] = {
         LLVMBuildBitCast(m->b, x, type, ""), LLVMBuildBitCast(m->b, y, type, ""), acc};
-    acc = LLVMBuildCall2(m->b, fn_type, fn, arg, 3, "");
+    acc = seer_llvm_call(m->module, m->b, "llvm.fmuladd", &type, 1, arg, 3);
   }
   return acc;
 }

@@ -2,7 +2,9 @@
 //
 //   module.c     vector code -> module -> passes -> ELF object
 //   translate.c  vector code -> LLVM IR, instruction by instruction
+//   intrinsic.c  calls of LLVM's intrinsics
 //   dot.c        one of them: products of bytes
+//   matrix.c     products of matrices
 //   lookup.c     another: bytes out of a table of 256
 //   nibble.c     a few of them at once: four bits of a word as a real number
 //   switches.c   two passes of LLVM's that are off while a code generator lives
@@ -27,6 +29,20 @@ void seer_llvm_switch_on(void);
 //   out_fn  by phase
 void seer_llvm_translate(const seer_vec_code *code, const seer_target *target, LLVMModuleRef module,
     seer_arena *arena, LLVMValueRef *out_fn);
+
+// Calls an intrinsic by its name; one that is not overloaded takes no `overloads`. Arguments that
+// are vectors are taken as the vectors of that size that it wants.
+LLVMValueRef seer_llvm_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name,
+    LLVMTypeRef *overloads, size_t n_overload, LLVMValueRef *args, uint32_t n_arg);
+
+// MATRIX_LOAD, MATRIX_STORE, MATRIX_DOT4 and, where `sum` is f32, MATRIX_DOT2, for targets that
+// seer_target_multiplies says have them.
+LLVMValueRef seer_llvm_matrix_load(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef elem,
+    seer_vec_matrix shape, LLVMValueRef pointer, LLVMValueRef stride);
+void seer_llvm_matrix_store(LLVMModuleRef module, LLVMBuilderRef builder, seer_vec_matrix shape,
+    LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef stride);
+LLVMValueRef seer_llvm_matrix_dot(LLVMModuleRef module, LLVMBuilderRef builder,
+    seer_vec_matrix shape, LLVMValueRef x, LLVMValueRef y, LLVMValueRef sum);
 
 // acc + dot4(a, b), or dot2 where acc is f32, of any number of lanes, where `builder` stands. The
 // function that it stands in gets the target's features.

@@ -84,12 +84,7 @@ static LLVMValueRef take(const maker *m, LLVMValueRef x, LLVMValueRef y, uint32_
 
 static LLVMValueRef call(const maker *m, const char *name, LLVMValueRef *arg, uint32_t n) {
   LLVMTypeRef type = LLVMTypeOf(arg[0]);
-  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-  SEER_ASSERT(id != 0, "intrinsic %s", name);
-  size_t n_overload = LLVMIntrinsicIsOverloaded(id) ? 1 : 0;
-  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(m->module, id, &type, n_overload);
-  LLVMTypeRef of = LLVMIntrinsicGetType(LLVMGetModuleContext(m->module), id, &type, n_overload);
-  return LLVMBuildCall2(m->b, of, fn, arg, n, "");
+  return seer_llvm_call(m->module, m->b, name, &type, 1, arg, n);
 }
 
 // Out of the table from byte `first` on, by the low bits of `number`.

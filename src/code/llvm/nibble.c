@@ -44,10 +44,6 @@ LLVMValueRef seer_llvm_nibble(
     by[l] = LLVMConstInt(i32, (uint64_t)low, false);
   }
   if (low > 0) word = LLVMBuildLShr(builder, word, LLVMConstVector(by, LANES), "");
-  static const char name[] = "llvm.x86.avx512.permvar.sf.512";
-  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-  SEER_ASSERT(id != 0, "intrinsic %s", name);
-  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(module, id, NULL, 0);
   LLVMValueRef arg[2] = {LLVMConstVector(number, LANES), word};
-  return LLVMBuildCall2(builder, LLVMIntrinsicGetType(context, id, NULL, 0), fn, arg, 2, "");
+  return seer_llvm_call(module, builder, "llvm.x86.avx512.permvar.sf.512", NULL, 0, arg, 2);
 }

@@ -99,11 +99,7 @@ static void add_fills(translator *t) {
 
 static LLVMValueRef call(translator *t, const char *intrinsic, LLVMTypeRef *types, uint32_t n_types,
     LLVMValueRef *args, uint32_t n_args) {
-  unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
-  SEER_ASSERT(id != 0, "intrinsic %s", intrinsic);
-  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(t->module, id, types, n_types);
-  LLVMTypeRef type = LLVMIntrinsicGetType(t->context, id, types, n_types);
-  return LLVMBuildCall2(t->b, type, fn, args, n_args, "");
+  return seer_llvm_call(t->module, t->b, intrinsic, types, n_types, args, n_args);
 }
 
 // What an operator is in LLVM.
@@ -239,6 +235,9 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
       LLVMValueRef half = LLVMBuildBitCast(t->b, x[0], halves(t, node->lanes), "");
       return LLVMBuildFPExt(t->b, half, type_of(t, node), "");
     }
+    case SEER_VEC_MATRIX_DOT4:
+    case SEER_VEC_MATRIX_DOT2:
+      return seer_llvm_matrix_dot(t->module, t->b, seer_vec_matrix_of(node), x[0], x[1], x[2]);
     case SEER_VEC_DOT4:
     case SEER_VEC_DOT2:
       return seer_llvm_dot(t->target, t->module, t->b, x[0], x[1], x[2]);
@@ -330,6 +329,16 @@ static LLVMValueRef masked(translator *t, const seer_vec_node *node) {
                            : call(t, "llvm.masked.store", types, 2, to, 4);
   mark(t, v, node);
   return v;
+}
+
+static LLVMValueRef load_matrix(translator *t, const seer_vec_node *node) {
+  return seer_llvm_matrix_load(t->module, t->b, t->elem[node->elem], seer_vec_matrix_of(node),
+      value_of(t, node->arg[0]), value_of(t, node->arg[1]));
+}
+
+static void store_matrix(translator *t, const seer_vec_node *node) {
+  seer_llvm_matrix_store(t->module, t->b, seer_vec_matrix_of(node), value_of(t, node->arg[1]),
+      value_of(t, node->arg[0]), value_of(t, node->arg[2]));
 }
 
 static LLVMValueRef byte_of_table(translator *t, const seer_vec_node *node, LLVMValueRef number) {
@@ -477,6 +486,11 @@ static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return masked(t, node);
+    case SEER_VEC_MATRIX_LOAD:
+      return load_matrix(t, node);
+    case SEER_VEC_MATRIX_STORE:
+      store_matrix(t, node);
+      return NULL;
     case SEER_VEC_PREFETCH:
       prefetch(t, node);
       return NULL;

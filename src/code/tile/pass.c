@@ -7,6 +7,7 @@
 #define PASSES(X)                                                                                 \
   X(facts)                                                                                        \
   X(modes)                                                                                        \
+  X(matrices)                                                                                     \
   X(registers)                                                                                    \
   X(windows)                                                                                      \
   X(places)

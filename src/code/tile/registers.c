@@ -128,6 +128,17 @@ bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var) {
   return s.found;
 }
 
+// What a product of matrices adds to or reads stays in memory.
+static void exclude_matrices(const seer_tile *tile, bool *is_fixed) {
+  for (uint32_t id = 1; id < tile->loop->n_node; id++) {
+    seer_tile_matrix m;
+    if (!tile->of[id].is_matrix || !seer_tile_matrix_of(tile, id, &m)) continue;
+    is_fixed[tile->loop->node[m.store].buf[0]] = false;
+    is_fixed[seer_tile_at(tile, m.x)->ref] = false;
+    is_fixed[seer_tile_at(tile, m.y)->ref] = false;
+  }
+}
+
 static void run(seer_tile *tile) {
   const seer_loop *loop = tile->loop;
   bool *is_fixed = SEER_NEW_ARRAY(tile->arena, bool, loop->n_buf + 1);
@@ -138,6 +149,7 @@ static void run(seer_tile *tile) {
             MAX_VECTORS * (int64_t)tile->machine.vector_bytes;
   }
   seer_tile_find_fixed(tile, is_fixed);
+  exclude_matrices(tile, is_fixed);
   for (uint32_t b = 0; b < loop->n_buf; b++) tile->buf[b].is_register = is_fixed[b];
   for (uint32_t id = 1; id < loop->n_node; id++) {
     const seer_loop_node *node = &loop->node[id];
@@ -148,5 +160,5 @@ static void run(seer_tile *tile) {
 }
 
 const seer_tile_pass seer_tile_pass_registers = {"registers",
-    "local buffers whose every address is a constant", SEER_TILE_GIVES_MODES,
-    SEER_TILE_GIVES_REGISTERS, run};
+    "local buffers whose every address is a constant",
+    SEER_TILE_GIVES_MODES | SEER_TILE_GIVES_MATRICES, SEER_TILE_GIVES_REGISTERS, run};

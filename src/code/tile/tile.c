@@ -130,7 +130,9 @@ uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest) {
 seer_tile_machine seer_tile_machine_of(const seer_target *target) {
   uint32_t vector_bytes = target->vector_bytes ? target->vector_bytes : 16;
   return (seer_tile_machine){.vector_bytes = seer_target_is_plain(target) ? 0 : vector_bytes,
-      .n_vector_registers = target->n_vector_registers ? target->n_vector_registers : 16};
+      .n_vector_registers = target->n_vector_registers ? target->n_vector_registers : 16,
+      .multiplies_bytes = seer_target_multiplies_bytes(target),
+      .multiplies_halves = seer_target_multiplies_halves(target)};
 }
 
 seer_tile *seer_tile_begin(

@@ -29,6 +29,8 @@ typedef struct {
   bool is_chunk_loop;  // LANES: so many vectors that they are a loop at run time
   uint16_t step;  // LOOP: copies of the body per iteration (partial unrolling)
   uint16_t lanes;  // LANES: of a full vector
+  // matrices
+  bool is_matrix;  // LOOP of a reduction: its body is products of matrices
   // registers
   bool is_register_choice;  // COPIES of a SERIAL loop, wherever bounds cut: it chooses registers
   // windows
@@ -51,6 +53,7 @@ _Static_assert(SEER_TILE_SINK_BYTES >= SEER_LANES_MAX_BYTES, "a vector store fit
 typedef struct {
   uint32_t vector_bytes;  // 0: no vectors, and no copies: all loops stay loops
   uint32_t n_vector_registers;
+  bool multiplies_bytes, multiplies_halves;  // matrices of words: setup/target.h
 } seer_tile_machine;
 seer_tile_machine seer_tile_machine_of(const seer_target *target);
 
@@ -112,6 +115,17 @@ static inline bool seer_tile_is_picked(int64_t step, uint32_t lanes) {
 }
 // Lanes of the next vector of a LANES loop when `rest` elements are left.
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest);
+#define SEER_TILE_MAX_MATRICES 6  // of sums at a time: there are eight registers
+// A reduction's loop and what is inside, as products of matrices: x times y, added to the sums.
+typedef struct {
+  uint32_t reduce, rows, columns;  // loops; others between `reduce` and `columns` count matrices
+  uint32_t store;
+  bool is_halves;  // words of two bf16, else of four bytes
+  seer_expr x, y;  // loads of words, or of their first parts
+  int64_t x_stride, y_stride, sum_stride;  // bytes from row to row
+} seer_tile_matrix;
+// Whether the loop `id` is one, as far as loops and addresses say. Needs modes.
+bool seer_tile_matrix_of(const seer_tile *tile, uint32_t id, seer_tile_matrix *out);
 // Whether the loop `var` around block `id` chooses between registers.
 bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var);
 

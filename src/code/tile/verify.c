@@ -35,6 +35,22 @@ static seer_status check_mode(const seer_tile *tile, uint32_t id) {
   return SEER_OK;
 }
 
+static seer_status check_matrix(const seer_tile *tile, uint32_t id) {
+  seer_tile_matrix m;
+  const char *name = name_of(tile, tile->loop->node[id].var);
+  if (!tile->of[id].is_matrix) return SEER_OK;
+  if (!seer_tile_matrix_of(tile, id, &m))
+    return SEER_FAIL(INVALID, "@%s: its body is no product of matrices", name);
+  const uint32_t buf[3] = {
+      tile->loop->node[m.store].buf[0], seer_tile_at(tile, m.x)->ref, seer_tile_at(tile, m.y)->ref};
+  for (uint32_t k = 0; k < 3; k++) {
+    if (tile->buf[buf[k]].is_register)
+      return SEER_FAIL(INVALID, "@%s: $%s of a product of matrices is in registers", name,
+          tile->loop->buf[buf[k]].name);
+  }
+  return SEER_OK;
+}
+
 typedef struct {
   const seer_tile *tile;
   uint32_t bytes;  // of the widest element
@@ -111,6 +127,7 @@ static seer_status check_block(placed *p, uint32_t id) {
     const seer_loop_node *node = &tile->loop->node[id];
     if (node->kind == SEER_NODE_FOR) {
       SEER_TRY(check_mode(tile, id));
+      SEER_TRY(check_matrix(tile, id));
       SEER_TRY(check_width(tile, id));
       SEER_TRY(check_choice(tile, id));
       SEER_TRY(check_block(p, node->body));

@@ -390,6 +390,39 @@ void seer_vec_store_masked(seer_vec_builder *b, seer_vec value, seer_vec pointer
   append(b, &node);
 }
 
+seer_vec seer_vec_matrix_load(seer_vec_builder *b, seer_vec_elem elem, seer_vec_matrix shape,
+    seer_vec pointer, seer_vec stride, uint32_t align, uint32_t buf) {
+  seer_vec_node node = {.op = SEER_VEC_MATRIX_LOAD,
+      .elem = (uint8_t)elem,
+      .lanes = SEER_VEC_MATRIX_LANES,
+      .align = (uint16_t)align,
+      .buf = buf,
+      .arg = {pointer, stride},
+      .imm = seer_vec_matrix_imm(shape)};
+  return append(b, &node);
+}
+
+void seer_vec_matrix_store(seer_vec_builder *b, seer_vec_matrix shape, seer_vec value,
+    seer_vec pointer, seer_vec stride, uint32_t align, uint32_t buf) {
+  seer_vec_node node = {.op = SEER_VEC_MATRIX_STORE,
+      .lanes = SEER_VEC_MATRIX_LANES,
+      .align = (uint16_t)align,
+      .buf = buf,
+      .arg = {pointer, value, stride},
+      .imm = seer_vec_matrix_imm(shape)};
+  append(b, &node);
+}
+
+seer_vec seer_vec_matrix_dot(seer_vec_builder *b, seer_vec_op op, seer_vec_matrix shape, seer_vec x,
+    seer_vec y, seer_vec sum) {
+  seer_vec_node node = {.op = (uint8_t)op,
+      .elem = (uint8_t)elem_of(b, sum),
+      .lanes = SEER_VEC_MATRIX_LANES,
+      .arg = {x, y, sum},
+      .imm = seer_vec_matrix_imm(shape)};
+  return append(b, &node);
+}
+
 void seer_vec_prefetch(seer_vec_builder *b, seer_vec pointer, uint32_t level) {
   seer_vec_node node = {.op = SEER_VEC_PREFETCH, .arg = {pointer}, .imm = level};
   append(b, &node);

@@ -371,6 +371,84 @@ static bool store_lanes(machine *m, uint32_t id, const uint64_t *mask) {
   return true;
 }
 
+// ---- matrices: rows of 16 lanes, whatever of them is meant
+
+static bool load_matrix(machine *m, uint32_t id) {
+  const seer_vec_node *node = &m->code->node[id];
+  seer_vec_matrix shape = seer_vec_matrix_of(node);
+  uint64_t *lane = lanes_of(m, (seer_vec){id});
+  bool *hazy = haze_of(m, (seer_vec){id});
+  memset(lane, 0, SEER_VEC_MATRIX_LANES * sizeof(*lane));
+  memset(hazy, 0, SEER_VEC_MATRIX_LANES * sizeof(*hazy));
+  const object *o = object_of(m, id);
+  if (!o || !is_known(m, id, 1, "the stride")) return false;
+  int64_t base = (int64_t)*lanes_of(m, node->arg[0]), stride = (int64_t)*lanes_of(m, node->arg[1]);
+  for (uint32_t r = 0; r < shape.rows; r++) {
+    if (!is_inside(m, id, o, base + r * stride, 4 * shape.columns)) return false;
+    for (uint32_t c = 0; c < shape.columns; c++) {
+      int64_t offset = base + r * stride + 4 * (int64_t)c;
+      uint32_t l = r * SEER_VEC_MATRIX_ROWS + c;
+      memcpy(&lane[l], o->bytes + offset, 4);
+      hazy[l] = !is_written(o, offset, 4);
+    }
+  }
+  settle(m, id);
+  return true;
+}
+
+static bool store_matrix(machine *m, uint32_t id) {
+  const seer_vec_node *node = &m->code->node[id];
+  seer_vec_matrix shape = seer_vec_matrix_of(node);
+  const uint64_t *lane = lanes_of(m, node->arg[1]);
+  const bool *hazy = haze_of(m, node->arg[1]);
+  object *o = object_of(m, id);
+  if (!o || !is_known(m, id, 2, "the stride")) return false;
+  int64_t base = (int64_t)*lanes_of(m, node->arg[0]), stride = (int64_t)*lanes_of(m, node->arg[2]);
+  for (uint32_t r = 0; r < shape.rows; r++) {
+    if (!is_inside(m, id, o, base + r * stride, 4 * shape.columns)) return false;
+    for (uint32_t c = 0; c < shape.columns; c++) {
+      int64_t offset = base + r * stride + 4 * (int64_t)c;
+      uint32_t l = r * SEER_VEC_MATRIX_ROWS + c;
+      if (hazy[l] && o->is_shared) {
+        fault(m, id, "row %u, column %u is not known, and others read it", r, c);
+        return false;
+      }
+      memcpy(o->bytes + offset, &lane[l], 4);
+      if (o->known) memset(o->known + offset, !hazy[l], 4);
+    }
+  }
+  return true;
+}
+
+// Row by column, by the operator on one lane.
+static bool multiply_matrices(machine *m, uint32_t id) {
+  const seer_vec_node *node = &m->code->node[id];
+  seer_vec_matrix shape = seer_vec_matrix_of(node);
+  seer_vec_op op = node->op == SEER_VEC_MATRIX_DOT4 ? SEER_VEC_DOT4 : SEER_VEC_DOT2;
+  uint64_t *out = lanes_of(m, (seer_vec){id});
+  bool *hazy = haze_of(m, (seer_vec){id});
+  memset(out, 0, SEER_VEC_MATRIX_LANES * sizeof(*out));
+  memset(hazy, 0, SEER_VEC_MATRIX_LANES * sizeof(*hazy));
+  for (uint32_t r = 0; r < shape.rows; r++) {
+    for (uint32_t c = 0; c < shape.columns; c++) {
+      uint32_t l = r * SEER_VEC_MATRIX_ROWS + c;
+      out[l] = lanes_of(m, node->arg[2])[l];
+      hazy[l] = haze_of(m, node->arg[2])[l];
+      for (uint32_t k = 0; k < shape.depth; k++) {
+        uint32_t x = r * SEER_VEC_MATRIX_ROWS + k, y = k * SEER_VEC_MATRIX_ROWS + c;
+        hazy[l] = hazy[l] || haze_of(m, node->arg[0])[x] || haze_of(m, node->arg[1])[y];
+        if (!seer_vec_apply(op, SEER_VEC_I32, (seer_vec_elem)node->elem,
+                lanes_of(m, node->arg[0])[x], lanes_of(m, node->arg[1])[y], out[l], &out[l])) {
+          fault(m, id, "is not defined in row %u, column %u", r, c);
+          return false;
+        }
+      }
+    }
+  }
+  settle(m, id);
+  return true;
+}
+
 static bool access(machine *m, uint32_t id) {
   const seer_vec_node *node = &m->code->node[id];
   switch ((int)node->op) {
@@ -380,6 +458,10 @@ static bool access(machine *m, uint32_t id) {
       return look_up(m, id);
     case SEER_VEC_STORE:
       return store_lanes(m, id, NULL);
+    case SEER_VEC_MATRIX_LOAD:
+      return load_matrix(m, id);
+    case SEER_VEC_MATRIX_STORE:
+      return store_matrix(m, id);
     case SEER_VEC_LOAD_MASKED:
       return is_known(m, id, 1, "the mask") && load_lanes(m, id, lanes_of(m, node->arg[1]));
     default:
@@ -448,7 +530,12 @@ static bool run_node(machine *m, uint32_t id) {
     case SEER_VEC_STORE:
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
+    case SEER_VEC_MATRIX_LOAD:
+    case SEER_VEC_MATRIX_STORE:
       return access(m, id);
+    case SEER_VEC_MATRIX_DOT4:
+    case SEER_VEC_MATRIX_DOT2:
+      return multiply_matrices(m, id);
     case SEER_VEC_LOOP:
     case SEER_VEC_WHEN:
     case SEER_VEC_LEAVE_UNLESS:

@@ -14,14 +14,23 @@ uint32_t seer_vec_add_order(seer_vec_code *code, uint32_t n, const uint16_t *lan
 
 static inline bool seer_vec_is_load(const seer_vec_node *node) {
   return node->op == SEER_VEC_LOAD || node->op == SEER_VEC_LOAD_MASKED ||
-      node->op == SEER_VEC_LOOKUP;
+      node->op == SEER_VEC_LOOKUP || node->op == SEER_VEC_MATRIX_LOAD;
 }
 static inline bool seer_vec_is_store(const seer_vec_node *node) {
-  return node->op == SEER_VEC_STORE || node->op == SEER_VEC_STORE_MASKED;
+  return node->op == SEER_VEC_STORE || node->op == SEER_VEC_STORE_MASKED ||
+      node->op == SEER_VEC_MATRIX_STORE;
 }
-// Bytes that an access of this instruction covers, and those that its pointer is aligned to.
+static inline bool seer_vec_is_matrix(const seer_vec_node *node) {
+  return node->op >= SEER_VEC_MATRIX_LOAD && node->op <= SEER_VEC_MATRIX_DOT2;
+}
+static inline bool seer_vec_is_matrix_access(const seer_vec_node *node) {
+  return node->op == SEER_VEC_MATRIX_LOAD || node->op == SEER_VEC_MATRIX_STORE;
+}
+// Bytes that an access of this instruction covers (of a matrix: a row of it), and those that its
+// pointer is aligned to.
 static inline uint32_t seer_vec_access_bytes(const seer_vec_code *code, const seer_vec_node *node) {
   if (node->op == SEER_VEC_LOOKUP) return SEER_VEC_TABLE_BYTES;
+  if (seer_vec_is_matrix_access(node)) return 4 * seer_vec_matrix_of(node).columns;
   const seer_vec_node *value = seer_vec_is_store(node) ? seer_vec_at(code, node->arg[1]) : node;
   return seer_vec_elem_bytes((seer_vec_elem)value->elem) * value->lanes;
 }

@@ -112,6 +112,12 @@ static void put_order(printer *p, const seer_vec_node *node) {
   for (uint32_t l = 0; l < order->n; l++) seer_text_printf(&p->text, " %u", order->lane[l]);
 }
 
+static void put_shape(printer *p, const seer_vec_node *node) {
+  seer_vec_matrix m = seer_vec_matrix_of(node);
+  seer_text_printf(&p->text, " rows %u columns %u", m.rows, m.columns);
+  if (!seer_vec_is_matrix_access(node)) seer_text_printf(&p->text, " depth %u", m.depth);
+}
+
 // Without its blocks.
 static void put_head(printer *p, uint32_t id) {
   const seer_vec_node *node = &p->code->node[id];
@@ -147,6 +153,15 @@ static void put_head(printer *p, uint32_t id) {
     case SEER_VEC_STORE:
     case SEER_VEC_STORE_MASKED:
       put_access(p, node);
+      break;
+    case SEER_VEC_MATRIX_LOAD:
+    case SEER_VEC_MATRIX_STORE:
+      put_shape(p, node);
+      put_access(p, node);
+      break;
+    case SEER_VEC_MATRIX_DOT4:
+    case SEER_VEC_MATRIX_DOT2:
+      put_shape(p, node);
       break;
     case SEER_VEC_PREFETCH:
       seer_text_printf(&p->text, " level %" PRId64, node->imm);
@@ -400,6 +415,19 @@ static seer_status parse_order(parser *p, seer_vec_node *node) {
   return SEER_OK;
 }
 
+// "rows 14 columns 16", and of a product "depth 16".
+static seer_status parse_shape(parser *p, seer_vec_node *node) {
+  static const char *const word[] = {"rows", "columns", "depth"};
+  int64_t number[3] = {0};
+  for (uint32_t k = 0; k < (seer_vec_is_matrix_access(node) ? 2u : 3u); k++) {
+    SEER_TRY(seer_scan_expect(p->scan, word[k]));
+    SEER_TRY(parse_in(p, 1, SEER_VEC_MATRIX_ROWS, &number[k]));
+  }
+  node->imm = seer_vec_matrix_imm(
+      (seer_vec_matrix){(uint32_t)number[0], (uint32_t)number[1], (uint32_t)number[2]});
+  return SEER_OK;
+}
+
 // What stands behind the arguments.
 static seer_status parse_rest(parser *p, seer_vec_node *node) {
   switch ((int)node->op) {
@@ -429,6 +457,16 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_LOOKUP:
       return parse_access(p, node);
+    case SEER_VEC_MATRIX_STORE:
+      node->lanes = seer_vec_at(p->code, node->arg[1])->lanes;
+      SEER_TRY(parse_shape(p, node));
+      return parse_access(p, node);
+    case SEER_VEC_MATRIX_LOAD:
+      SEER_TRY(parse_shape(p, node));
+      return parse_access(p, node);
+    case SEER_VEC_MATRIX_DOT4:
+    case SEER_VEC_MATRIX_DOT2:
+      return parse_shape(p, node);
     case SEER_VEC_PREFETCH:
       SEER_TRY(seer_scan_expect(p->scan, "level"));
       return parse_in(p, 1, INT16_MAX, &node->imm);

@@ -371,6 +371,7 @@ static seer_status check_slot_access(const verifier *v, uint32_t id) {
   if (node->op == SEER_VEC_LOAD_MASKED || node->op == SEER_VEC_STORE_MASKED)
     return FAULT(v, id, "%s", "a slot has no masked access");
   if (node->op == SEER_VEC_LOOKUP) return FAULT(v, id, "%s", "a slot is no table");
+  if (seer_vec_is_matrix_access(node)) return FAULT(v, id, "%s", "a slot has no rows");
   if (node->buf != SEER_VEC_NO_BUF || node->is_invariant)
     return FAULT(v, id, "%s", "a slot is no buffer, and never invariant");
   int64_t by = 0, offset;
@@ -457,6 +458,53 @@ static seer_status check_access(const verifier *v, uint32_t id) {
   return check_place(v, id, elem);
 }
 
+// ---- matrices
+
+static seer_status check_count(const verifier *v, uint32_t id, const char *what, uint32_t n) {
+  if (n >= 1 && n <= SEER_VEC_MATRIX_ROWS) return SEER_OK;
+  return FAULT(v, id, "%u %s, must be 1 to %d", n, what, SEER_VEC_MATRIX_ROWS);
+}
+
+// The words of a row lie in elements of the buffer, whatever these are; sums are its elements. A
+// load has its place checked as a load of such elements, so that bytes and halves may be words.
+static seer_status check_matrix_access(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id];
+  bool is_store = node->op == SEER_VEC_MATRIX_STORE;
+  uint8_t elem = is_store ? at(v, node->arg[1])->elem : node->elem;
+  seer_vec_matrix m = seer_vec_matrix_of(node);
+  SEER_TRY(check_count(v, id, "rows", m.rows));
+  SEER_TRY(check_count(v, id, "columns", m.columns));
+  if (at(v, node->arg[0])->elem != SEER_VEC_PTR)
+    return FAULT(v, id, "argument 1 is %s, must be ptr", type_of(v, node->arg[0]));
+  SEER_TRY(check_arg(v, id, is_store ? 2 : 1, SEER_VEC_I64, 1));
+  if (elem != SEER_VEC_I32 && elem != SEER_VEC_F32)
+    return FAULT(v, id, "is not defined on %s", seer_vec_elem_names[elem]);
+  if (is_store) SEER_TRY(check_arg(v, id, 1, elem, SEER_VEC_MATRIX_LANES));
+  SEER_TRY(check_value(v, id, is_store ? SEER_VEC_VOID : elem, SEER_VEC_MATRIX_LANES));
+  if (node->is_invariant) return FAULT(v, id, "%s", "a matrix is never said to be invariant");
+  if (node->align != 0 && !is_power_of_two(node->align))
+    return FAULT(v, id, "aligned to %u, must be a power of two", node->align);
+  if (is_slot(v, node->arg[0])) return check_slot_access(v, id);
+  if (node->buf >= v->code->loop->n_buf)
+    return FAULT(v, id, "buffer %u, there are %u", node->buf, v->code->loop->n_buf);
+  bool is_words = !is_store && elem == SEER_VEC_I32;
+  if (is_words) elem = (uint8_t)memory_elem(v->code->loop->buf[node->buf].dtype);
+  return check_place(v, id, elem);
+}
+
+static seer_status check_matrix_product(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id];
+  seer_vec_matrix m = seer_vec_matrix_of(node);
+  SEER_TRY(check_count(v, id, "rows", m.rows));
+  SEER_TRY(check_count(v, id, "columns", m.columns));
+  SEER_TRY(check_count(v, id, "words deep", m.depth));
+  uint8_t sum = node->op == SEER_VEC_MATRIX_DOT4 ? SEER_VEC_I32 : SEER_VEC_F32;
+  for (uint32_t k = 0; k < 2; k++)
+    SEER_TRY(check_arg(v, id, k, SEER_VEC_I32, SEER_VEC_MATRIX_LANES));
+  SEER_TRY(check_arg(v, id, 2, sum, SEER_VEC_MATRIX_LANES));
+  return check_value(v, id, sum, SEER_VEC_MATRIX_LANES);
+}
+
 // Values that are there.
 static seer_status check_given(const verifier *v, uint32_t id) {
   const seer_vec_node *node = &v->code->node[id];
@@ -532,6 +580,12 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return check_access(v, id);
+    case SEER_VEC_MATRIX_LOAD:
+    case SEER_VEC_MATRIX_STORE:
+      return check_matrix_access(v, id);
+    case SEER_VEC_MATRIX_DOT4:
+    case SEER_VEC_MATRIX_DOT2:
+      return check_matrix_product(v, id);
     case SEER_VEC_PREFETCH:
     case SEER_VEC_FENCE:
     case SEER_VEC_LOOP:

@@ -1,0 +1,139 @@
+// matrices.c - a reduction's innermost loop, with the copies of rows and the lanes inside of it, as
+// products of matrices, where the processor has instructions for them:
+//
+//   for @k reduce { unroll @m { vector @n { sum $s[.. m, n] = dot4($x[.. m, k], $y[.. k, n]) } } }
+//
+// The words of x lie one behind the other along k and a constant apart along m, those of y and the
+// sums one behind the other along n. Other loops of copies between them count matrices. What is
+// summed into is in memory: an instruction takes and leaves it there in whole matrices.
+#include "code/tile/pass.h"
+
+// With fewer rows, or fewer words to sum, the instruction has little to do.
+#define MIN_ROWS 4
+#define MIN_DEPTH 4
+#define SIDE 16  // rows and columns of one
+
+static const seer_loop_node *at(const seer_tile *tile, uint32_t id) {
+  return &tile->loop->node[id];
+}
+
+static bool is_alone(const seer_tile *tile, uint32_t id) {
+  return id != 0 && at(tile, id)->next == 0;
+}
+
+// The load that a factor is: of a word, or of the first part of one. False: something else, or one
+// that a guard may exclude.
+static bool find_load(const seer_tile *tile, seer_expr e, seer_expr *out) {
+  *out = e;
+  if (seer_tile_at(tile, e)->op != SEER_EXPR_LOAD &&
+      !seer_expr_is_word_load(&tile->loop->expr, e, out))
+    return false;
+  const seer_expr_node *load = seer_tile_at(tile, *out);
+  return load->arg[0].i == 0;
+}
+
+// Bytes from iteration to iteration of the loop over `var`.
+static bool stride_of(const seer_tile *tile, seer_expr load, uint32_t var, int64_t *out) {
+  const seer_expr_node *node = seer_tile_at(tile, load);
+  const seer_expr *index = &tile->loop->expr.index[node->index0];
+  if (!seer_tile_lane_step(tile, node->ref, index, var, out)) return false;
+  *out *= seer_dtype_bytes(tile->loop->buf[node->ref].dtype);
+  return true;
+}
+
+static bool is_constant(const seer_tile *tile, seer_expr load, uint32_t var) {
+  int64_t stride;
+  return stride_of(tile, load, var, &stride) && stride == 0;
+}
+
+// The loops between the reduction and its store: copies, of which the longest is the rows, then
+// lanes.
+static bool find_loops(const seer_tile *tile, uint32_t id, seer_tile_matrix *out) {
+  uint32_t below = at(tile, id)->body;
+  for (; is_alone(tile, below); below = at(tile, below)->body) {
+    const seer_loop_node *node = at(tile, below);
+    if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_UNROLL) break;
+    if (tile->of[below].mode != SEER_TILE_COPIES) return false;
+    if (out->rows == 0 || node->extent >= at(tile, out->rows)->extent) out->rows = below;
+  }
+  if (!is_alone(tile, below) || at(tile, below)->kind != SEER_NODE_FOR) return false;
+  if (tile->of[below].mode != SEER_TILE_LANES || tile->of[below].is_chunk_loop) return false;
+  out->columns = below;
+  out->store = at(tile, below)->body;
+  return out->rows != 0 && is_alone(tile, out->store) &&
+      at(tile, out->store)->kind == SEER_NODE_STORE;
+}
+
+static bool find_factors(const seer_tile *tile, seer_tile_matrix *out) {
+  const seer_loop_node *store = at(tile, out->store);
+  if (store->combiner != SEER_COMBINE_SUM || store->n_values != 1 || store->is_init) return false;
+  const seer_expr_node *product = seer_tile_at(tile, store->value[0]);
+  out->is_halves = product->op == SEER_EXPR_DOT2;
+  bool is_there = out->is_halves ? tile->machine.multiplies_halves
+                                 : product->op == SEER_EXPR_DOT4 && tile->machine.multiplies_bytes;
+  uint32_t lane = at(tile, out->columns)->var;
+  if (!is_there || !find_load(tile, product->arg[0], &out->x) ||
+      !find_load(tile, product->arg[1], &out->y))
+    return false;
+  if (out->is_halves && !is_constant(tile, out->x, lane)) {  // it does not matter which is which
+    seer_expr x = out->x;
+    out->x = out->y;
+    out->y = x;
+  }
+  return true;
+}
+
+bool seer_tile_matrix_of(const seer_tile *tile, uint32_t id, seer_tile_matrix *out) {
+  const seer_loop_node *reduce = at(tile, id);
+  int64_t along;
+  *out = (seer_tile_matrix){.reduce = id};
+  if (!find_loops(tile, id, out) || !find_factors(tile, out)) return false;
+  const seer_loop_node *store = at(tile, out->store), *rows = at(tile, out->rows);
+  uint32_t k = reduce->var, m = rows->var, n = at(tile, out->columns)->var;
+  bool is_x = stride_of(tile, out->x, k, &along) && along == 4 && is_constant(tile, out->x, n) &&
+      stride_of(tile, out->x, m, &out->x_stride) && out->x_stride != 0;
+  bool is_y = stride_of(tile, out->y, n, &along) && along == 4 &&
+      stride_of(tile, out->y, k, &out->y_stride) && out->y_stride != 0;
+  for (uint32_t copies = reduce->body; copies != out->columns; copies = at(tile, copies)->body)
+    is_y = is_y && is_constant(tile, out->y, at(tile, copies)->var);
+  bool is_sum = seer_tile_lane_step(tile, store->buf[0], store->index, n, &along) && along == 1 &&
+      seer_tile_lane_step(tile, store->buf[0], store->index, m, &out->sum_stride) &&
+      out->sum_stride != 0 && !seer_tile_index_depends(tile, store->index, store->n_index, k);
+  out->sum_stride *= 4;
+  return is_x && is_y && is_sum;
+}
+
+static int64_t count_matrices(const seer_tile *tile, const seer_tile_matrix *m) {
+  int64_t n = 1;
+  for (uint32_t id = at(tile, m->reduce)->body; id != m->store; id = at(tile, id)->body) {
+    bool is_side = id == m->rows || id == m->columns;
+    int64_t of = seer_ceil_div(at(tile, id)->extent, is_side ? SIDE : 1);
+    if (n > SEER_TILE_MAX_MATRICES / of) return SEER_TILE_MAX_MATRICES + 1;
+    n *= of;
+  }
+  return n;
+}
+
+static void decide(seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = at(tile, id);
+  seer_tile_for *of = &tile->of[id];
+  seer_tile_matrix matrix;
+  if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL || !node->is_reduce ||
+      node->extent < MIN_DEPTH || !seer_tile_matrix_of(tile, id, &matrix))
+    return;
+  if (at(tile, matrix.rows)->extent < MIN_ROWS ||
+      count_matrices(tile, &matrix) > SEER_TILE_MAX_MATRICES)
+    return;
+  of->is_matrix = true;
+  of->mode = SEER_TILE_LOOP;  // where a bound cuts, or nothing is known
+  of->step = 1;
+}
+
+static void run(seer_tile *tile) {
+  if (!tile->machine.multiplies_bytes && !tile->machine.multiplies_halves) return;
+  for (uint32_t id = 1; id < tile->loop->n_node; id++) decide(tile, id);
+}
+
+const seer_tile_pass seer_tile_pass_matrices = {"matrices",
+    "loops whose bodies are products of matrices", SEER_TILE_GIVES_MODES, SEER_TILE_GIVES_MATRICES,
+    run};
