@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "space/matrix.h"
+
 // Fitted to 21,000 measured schedules of 46 tasks (ResNet-18 and MobileNetV2, AVX2, two threads),
 // by the time of what the model would choose; doc/decisions, 12.
 #define LOADS_PER_CYCLE 1.5  // two ports, and what else uses them
@@ -47,6 +49,14 @@
 #define WIDENED_FMAS 2.5
 #define INT_CYCLES 0.25  // of any other operator on integers: four pipes
 #define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
+
+// Products of matrices: cycles of one, of a factor's load, of the load and store of a matrix of
+// sums and the stores of its zeros, and of what is set up and taken down around a part
+// (sapphirerapids, 2026-11).
+#define MATRIX_CYCLES 16.0
+#define MATRIX_LOAD_CYCLES 8.0
+#define MATRIX_SUM_CYCLES 40.0
+#define MATRIX_PART_CYCLES 350.0
 
 static double min_d(double a, double b) { return a < b ? a : b; }
 static double max_d(double a, double b) { return a > b ? a : b; }
@@ -332,6 +342,44 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   out->cycles = out->tile_runs * (body + overhead);
 }
 
+// Whether the tile is products of matrices; the words of the factor that does not move with lanes
+// have to be neighbours along the loop around the tile.
+static bool find_matrices(
+    const seer_nest_statement *st, const seer_target *target, seer_matrix_tile *out) {
+  bool is_product = st->is_reduction &&
+      ((st->n_dot > 0 && seer_target_multiplies_bytes(target)) ||
+          (st->n_halves > 0 && seer_target_multiplies_halves(target)));
+  if (!is_product || st->first_tile == 0 || st->first_tile >= st->n_loop) return false;
+  uint32_t lanes = st->n_loop - 1u, depth = st->first_tile - 1u;
+  if (st->loop[lanes].ann != SEER_LOOP_VECTOR || !st->loop[depth].is_reduce) return false;
+  for (uint32_t a = 0; a < st->n_access; a++) {
+    const seer_nest_access *x = &st->access[a];
+    if (x->is_guarded || x->is_whole) return false;
+    if (x->is_write || x->loop_dim[lanes] != SEER_NEST_NO_DIM) continue;
+    if (x->loop_dim[depth] != x->rank - 1 || x->loop_coef[depth] * x->elem_bytes != 4) return false;
+  }
+  *out = seer_matrix_begin(st->loop[lanes].extent);
+  for (uint32_t l = st->first_tile; l < lanes; l++) seer_matrix_add_rows(out, st->loop[l].extent);
+  return seer_matrix_fits(out, st->loop[depth].extent);
+}
+
+// In place of what profile_tile found for vectors.
+static void profile_matrices(
+    const seer_nest_statement *st, const seer_matrix_tile *tile, seer_statement_profile *out) {
+  double depth = (double)st->loop[st->first_tile - 1].extent, kept = 1;
+  for (uint32_t l = st->first_tile; l-- > 0 && st->loop[l].is_reduce;)
+    kept *= (double)st->loop[l].extent;
+  double sums = (double)(tile->x * tile->y), products = ceil(depth / SEER_MATRIX_SIDE);
+  out->registers = sums + 2;
+  out->issue_cycles = MATRIX_CYCLES * sums * products / depth;
+  out->load_cycles = MATRIX_LOAD_CYCLES * (double)(tile->x + tile->y) * products / depth;
+  double body = max_d(out->issue_cycles, out->load_cycles) +
+      TILE_OVERLAP * min_d(out->issue_cycles, out->load_cycles);
+  double around =
+      (LOOP_CYCLES * products + LOOP_START_CYCLES) / depth + MATRIX_SUM_CYCLES * sums / kept;
+  out->cycles = out->tile_runs * (body + around) + MATRIX_PART_CYCLES * out->parts;
+}
+
 static void profile_access(
     const seer_nest_statement *st, uint32_t a, const footprint *feet, seer_access_profile *out) {
   const seer_nest_access *access = &st->access[a];
@@ -366,6 +414,8 @@ void seer_profile_statement(const seer_nest *nest, const seer_nest_statement *st
   for (uint32_t a = 0; a < st->n_access; a++)
     measure_access(st, a, target->cache_line_bytes, &feet);
   profile_tile(st, target, &feet, out);
+  seer_matrix_tile matrices;
+  if (find_matrices(st, target, &matrices)) profile_matrices(st, &matrices, out);
   double moved[SEER_NEST_MAX_ACCESSES][3];
   profile_caches(st, target, &feet, moved);
   for (int level = 0; level < 3; level++) {

@@ -4,9 +4,10 @@
 // slot of an FMA pipe, with an addition for nothing, whatever its type (where products of integers
 // take more, the bound is still one); others may use pipes beside them. Narrow types
 // have more lanes, and so have products of what was narrow, and their sums: a dot product of bytes
-// takes four in a slot. A stage that is computed where it is read may leave out what nobody reads.
-// Bytes: the caches of all threads together hold what the run before left there, as much as fits,
-// whichever part that is; the rest crosses. Reading and writing go on at the same time.
+// takes four in a slot, and eight times as many as matrices. A stage that is computed where it is
+// read may leave out what nobody reads. Bytes: the caches of all threads together hold what the run
+// before left there, as much as fits, whichever part that is; the rest crosses. Reading and writing
+// go on at the same time.
 #include "learn/roofline.h"
 
 #include <math.h>
@@ -25,6 +26,7 @@ typedef struct {
   uint64_t *axes;  // by node: those that it moves with; bit 63: known, bit 62: data
   bool *is_counted;  // by node
   double fma, other;  // of a point
+  bool multiplies_bytes, multiplies_halves;
 } counter;
 
 #define KNOWN (UINT64_C(1) << 63)
@@ -82,11 +84,26 @@ static bool is_product(seer_expr_op op) {
   return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4 || op == SEER_EXPR_DOT2;
 }
 
+// Of a product's time that by matrices: an instruction does in 16 cycles what 256 of vectors of 16
+// lanes do, of which two start in a cycle.
+#define MATRIX_SHARE 0.125
+
+// Lanes of f32 that a product takes, or one that is as good as a word of several.
+static double product_lanes(const counter *c, const seer_expr_node *node) {
+  double lanes = operand_lanes(c->dag, node, 2);
+  bool is_float = seer_dtype_is_float((seer_dtype)node->dtype);
+  bool is_of_bytes = node->op == SEER_EXPR_DOT4 || (!is_float && lanes <= 0.25);
+  bool is_of_halves = node->op == SEER_EXPR_DOT2 || (is_float && lanes <= 0.5);
+  bool is_by_matrices =
+      (is_of_bytes && c->multiplies_bytes) || (is_of_halves && c->multiplies_halves);
+  return is_by_matrices ? lanes * MATRIX_SHARE : lanes;
+}
+
 // Of a term of a sum: a product is added in the lanes in which it was made.
-static double sum_lanes(const seer_dag *dag, seer_expr term) {
-  const seer_expr_node *node = seer_expr_at(&dag->expr, term);
-  return is_product((seer_expr_op)node->op) ? operand_lanes(dag, node, 2)
-                                            : fmin(1, operand_bytes(dag, term) / 4);
+static double sum_lanes(const counter *c, seer_expr term) {
+  const seer_expr_node *node = seer_expr_at(&c->dag->expr, term);
+  return is_product((seer_expr_op)node->op) ? product_lanes(c, node)
+                                            : fmin(1, operand_bytes(c->dag, term) / 4);
 }
 
 static void count(counter *c, seer_expr e) {
@@ -105,7 +122,7 @@ static void count(counter *c, seer_expr e) {
   if (is_special(op))
     c->fma += SPECIAL_FMAS * lanes;
   else if (is_product(op))
-    c->fma += lanes;
+    c->fma += product_lanes(c, node);
   else
     c->other += lanes;
 }
@@ -120,7 +137,7 @@ static void count_stage(counter *c, double iterations, double *out_fma, double *
   for (uint32_t v = 0; v < s->n_values; v++) {
     count(c, s->body[v]);
     bool adds = s->n_reduce > 0 && !(v > 0 && seer_combiner_is_arg(s->combiner));
-    if (adds && is_of_every_point(c, s->body[v])) c->other += sum_lanes(c->dag, s->body[v]);
+    if (adds && is_of_every_point(c, s->body[v])) c->other += sum_lanes(c, s->body[v]);
   }
   *out_fma += iterations * c->fma;
   *out_other += iterations * c->other;
@@ -129,6 +146,8 @@ static void count_stage(counter *c, double iterations, double *out_fma, double *
 static double compute_seconds(const seer_dag *dag, const seer_target *target) {
   seer_arena *arena = seer_arena_create("roofline");
   counter c = {.dag = dag,
+      .multiplies_bytes = seer_target_multiplies_bytes(target),
+      .multiplies_halves = seer_target_multiplies_halves(target),
       .axes = SEER_NEW_ARRAY(arena, uint64_t, dag->expr.n + 1),
       .is_counted = SEER_NEW_ARRAY(arena, bool, dag->expr.n + 1)};
   double fma = 0, other = 0, iterations[SEER_DAG_MAX_STAGES];

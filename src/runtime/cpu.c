@@ -113,7 +113,8 @@ void seer_cpu_read(seer_cpu_facts *out) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     out->saved = (uint64_t)high << 32 | low;
-    if ((out->saved & AMX) == AMX && !seer_cpu_ask_for_tiles()) out->saved &= ~(uint64_t)AMX | AVX512;
+    if ((out->saved & AMX) == AMX && !seer_cpu_ask_for_tiles())
+      out->saved &= ~(uint64_t)AMX | AVX512;
   }
 #elif defined(__aarch64__) || defined(__riscv)
   out->architecture = sizeof(void *) < 8 ? "" :

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dag/access.h"
+#include "space/matrix.h"
 
 // ---- regions
 
@@ -521,6 +522,18 @@ seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage
     }
   }
   return tile;
+}
+
+bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage) {
+  const seer_frame_stage *s = &frame->stage[stage];
+  if (!frame->sketch->stage[stage].by_matrices || s->n_loop == 0) return false;
+  seer_matrix_tile tile = seer_matrix_begin(s->loop[s->n_loop - 1].extent);
+  uint32_t first = s->n_loop;
+  while (first > 0 && s->loop[first - 1].is_tile) first--;
+  for (uint32_t l = first; l + 1 < s->n_loop; l++) seer_matrix_add_rows(&tile, s->loop[l].extent);
+  while (first > 0 && s->loop[first - 1].extent == 1) first--;
+  return first > 0 && s->loop[first - 1].is_reduce &&
+      seer_matrix_fits(&tile, s->loop[first - 1].extent);
 }
 
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage) {

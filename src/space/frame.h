@@ -97,6 +97,8 @@ typedef struct {
   int64_t steps;  // unrolled reduction steps (a transform's); else 1
 } seer_frame_tile;
 seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage);
+// Whether it is products of matrices, as far as loops say.
+bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage);
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);  // product of its parallel loops
 
 #endif

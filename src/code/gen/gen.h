@@ -25,6 +25,7 @@
 #define SEER_CODE_GEN_H
 
 #include "code/gen/generate.h"
+#include "space/matrix.h"
 
 #define SEER_GEN_MAX_PREDS 48
 #define SEER_GEN_MAX_SLOTS 128
@@ -94,7 +95,7 @@ typedef struct {
 // A reduction by products of matrices.
 typedef struct {
   seer_tile_matrix of;
-  seer_vec sums[SEER_TILE_MAX_MATRICES];  // slots, in the order of the copies
+  seer_vec sums[SEER_MATRIX_MAX_SUMS];  // slots, in the order of the copies
 } seer_gen_matrix;
 
 // Multiples of an innermost loop's counter that are counted up beside it (LLVM's own strength

@@ -7,11 +7,7 @@
 // sums one behind the other along n. Other loops of copies between them count matrices. What is
 // summed into is in memory: an instruction takes and leaves it there in whole matrices.
 #include "code/tile/pass.h"
-
-// With fewer rows, or fewer words to sum, the instruction has little to do.
-#define MIN_ROWS 4
-#define MIN_DEPTH 4
-#define SIDE 16  // rows and columns of one
+#include "space/matrix.h"
 
 static const seer_loop_node *at(const seer_tile *tile, uint32_t id) {
   return &tile->loop->node[id];
@@ -103,27 +99,19 @@ bool seer_tile_matrix_of(const seer_tile *tile, uint32_t id, seer_tile_matrix *o
   return is_x && is_y && is_sum;
 }
 
-static int64_t count_matrices(const seer_tile *tile, const seer_tile_matrix *m) {
-  int64_t n = 1;
-  for (uint32_t id = at(tile, m->reduce)->body; id != m->store; id = at(tile, id)->body) {
-    bool is_side = id == m->rows || id == m->columns;
-    int64_t of = seer_ceil_div(at(tile, id)->extent, is_side ? SIDE : 1);
-    if (n > SEER_TILE_MAX_MATRICES / of) return SEER_TILE_MAX_MATRICES + 1;
-    n *= of;
-  }
-  return n;
+static bool fits(const seer_tile *tile, const seer_tile_matrix *m) {
+  seer_matrix_tile of = seer_matrix_begin(at(tile, m->columns)->extent);
+  for (uint32_t id = at(tile, m->reduce)->body; id != m->columns; id = at(tile, id)->body)
+    seer_matrix_add_rows(&of, at(tile, id)->extent);
+  return seer_matrix_fits(&of, at(tile, m->reduce)->extent);
 }
 
 static void decide(seer_tile *tile, uint32_t id) {
   const seer_loop_node *node = at(tile, id);
   seer_tile_for *of = &tile->of[id];
   seer_tile_matrix matrix;
-  if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL || !node->is_reduce ||
-      node->extent < MIN_DEPTH || !seer_tile_matrix_of(tile, id, &matrix))
-    return;
-  if (at(tile, matrix.rows)->extent < MIN_ROWS ||
-      count_matrices(tile, &matrix) > SEER_TILE_MAX_MATRICES)
-    return;
+  if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL || !node->is_reduce) return;
+  if (!seer_tile_matrix_of(tile, id, &matrix) || !fits(tile, &matrix)) return;
   of->is_matrix = true;
   of->mode = SEER_TILE_LOOP;  // where a bound cuts, or nothing is known
   of->step = 1;

@@ -115,7 +115,6 @@ static inline bool seer_tile_is_picked(int64_t step, uint32_t lanes) {
 }
 // Lanes of the next vector of a LANES loop when `rest` elements are left.
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest);
-#define SEER_TILE_MAX_MATRICES 6  // of sums at a time: there are eight registers
 // A reduction's loop and what is inside, as products of matrices: x times y, added to the sums.
 typedef struct {
   uint32_t reduce, rows, columns;  // loops; others between `reduce` and `columns` count matrices

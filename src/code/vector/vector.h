@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "space/loop.h"
+#include "space/matrix.h"
 
 typedef enum {
   SEER_VEC_VOID,
@@ -86,7 +87,7 @@ typedef struct {
 // Rows and columns of a matrix, and of a product the columns of its first argument, which are the
 // rows of its second: 1 to SEER_VEC_MATRIX_ROWS each. In `imm` of MATRIX_*; `depth` of products
 // only.
-#define SEER_VEC_MATRIX_ROWS 16
+#define SEER_VEC_MATRIX_ROWS SEER_MATRIX_SIDE
 #define SEER_VEC_MATRIX_LANES (SEER_VEC_MATRIX_ROWS * SEER_VEC_MATRIX_ROWS)
 typedef struct {
   uint32_t rows, columns, depth;

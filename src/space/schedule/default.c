@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "space/frame.h"
+#include "space/matrix.h"
 
 // Panels of packed weights and of activations that the S1 block works on stay within a share of L2.
 #define MAX_REDUCE_PANEL 2304  // products of reduction extents up to this are done whole (3x3x256)
 #define REDUCE_BLOCK 256  // longer ones: blocks of about this many steps of the innermost axis
 #define PARTS_PER_THREAD 2
 #define BLOCK_STEPS 14  // tiles of a transform in a block: rows of the products inside it
+#define MAX_WIDE_MATRICES 4  // beside each other in a tile
+#define MAX_MATRIX_ROWS 64  // times those: no more than the checks of schedule.c allow
 #define BLOCK_TILES 8  // register tiles along a row axis that share one weight panel
 
 typedef struct {
@@ -76,6 +79,36 @@ static tile best_tile(const maker *m, uint32_t stage, int64_t n_vector, int64_t 
   return best;
 }
 
+// Cycles that the products of one depth of a tile keep their unit busy, against the loads of the
+// factors: an instruction takes 16 cycles, however many of its rows are meant, a load 8
+// (sapphirerapids, 2026-11).
+static double matrix_efficiency(const seer_matrix_tile *t) {
+  double products = 16.0 * (double)(t->x * t->y), loads = 8.0 * (double)(t->x + t->y);
+  return products / ((products > loads ? products : loads) + 0.3 * loads);
+}
+
+static tile best_matrices(int64_t n_vector, int64_t n_x, int64_t n_y) {
+  tile best = {seer_min_i64(SEER_MATRIX_SIDE, n_vector), 1, 1, -1};
+  for (int64_t wide = 1; wide <= MAX_WIDE_MATRICES; wide++) {
+    if (wide > 1 && (wide - 1) * SEER_MATRIX_SIDE >= n_vector) break;
+    int64_t width = seer_min_i64(wide * SEER_MATRIX_SIDE, n_vector);
+    for (int64_t x = 1; x <= n_x && x * wide <= MAX_MATRIX_ROWS; x++) {
+      for (int64_t y = 1; y <= n_y && x * y * wide <= MAX_MATRIX_ROWS; y++) {
+        seer_matrix_tile t = seer_matrix_begin(width);
+        seer_matrix_add_rows(&t, y);
+        seer_matrix_add_rows(&t, x);
+        if (!seer_matrix_fits(&t, SEER_MATRIX_SIDE)) continue;
+        double meant =
+            (double)(x * y * width) / (double)(t.x * t.y * SEER_MATRIX_SIDE * SEER_MATRIX_SIDE);
+        double score = used_share(n_vector, width) * used_share(n_x, x) * used_share(n_y, y) *
+            meant * matrix_efficiency(&t);
+        if (score > best.score) best = (tile){width, x, y, score};
+      }
+    }
+  }
+  return best;
+}
+
 // ---- tiled stages
 
 // At most `wanted`: a divisor of `extent` if there is one within a factor of two, else blocks of
@@ -112,7 +145,9 @@ static void fill_tiled(const maker *m, uint32_t stage) {
   }
   int64_t n_x = n_row > 0 ? s->axis[row[0]].extent : 1,
           n_y = n_row > 1 ? s->axis[row[1]].extent : 1;
-  tile t = best_tile(m, stage, s->axis[v].extent, n_x, n_y);
+  tile t = {.score = -1};
+  if (sketch->by_matrices) t = best_matrices(s->axis[v].extent, n_x, n_y);
+  if (t.score < 0) t = best_tile(m, stage, s->axis[v].extent, n_x, n_y);
   set(m, stage, v, 3, t.vector);
   // Blocks of rows inside, so that a panel of weights is used for several tiles; enough parts
   // outside.

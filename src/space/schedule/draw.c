@@ -6,12 +6,15 @@
 
 #include <string.h>
 
+#include "space/matrix.h"
+
 #define DIVISOR_SHARE 0.70  // factors that divide; the rest is any value up to FREE_LIMIT
 #define FREE_LIMIT 64
 #define MAX_WASTE 1.20  // padded / useful, masked lanes counted
 // Register tiles that use as many rows as fit; the rest any number of rows.
 #define FULL_TILE_SHARE 0.50
 #define FULL_VECTOR_SHARE 0.80  // vectors of all lanes; the rest half or a quarter
+#define MATRIX_SHARE 0.75  // of tiles that may be matrices
 #define MAX_VECTORS 4  // vectors side by side in a tile
 #define MAX_TILE_VECTORS 64  // no more than the checks of schedule.c allow
 #define SIMPLE_ROWS 8  // rows of a simple stage's tile
@@ -99,6 +102,37 @@ static int64_t draw_vector(
   return seer_min_i64(width, extent);
 }
 
+// Rows and columns that fill matrices; false: none were found.
+static bool draw_matrices(const seer_draw *draw, uint32_t stage) {
+  const seer_sketch_stage *s = &draw->sketch->stage[stage];
+  const seer_dag_stage *dag = &draw->sketch->dag->stage[stage];
+  uint32_t v = s->vector_axis, row[SEER_DAG_MAX_AXES], n = 0;
+  for (uint32_t a = dag->n_space; a-- > 0;)
+    if (a != v && s->factor[a][3] != SEER_NO_KNOB) row[n++] = a;
+  int64_t wide = 1 + (int64_t)seer_rng_below(draw->rng, MAX_VECTORS);
+  int64_t width = seer_min_i64(wide * SEER_MATRIX_SIDE, dag->axis[v].extent);
+  if (n == 0 || !wastes_little(dag->axis[v].extent, width)) return false;
+  if (n > 1 && seer_rng_chance(draw->rng, 0.3)) seer_rng_shuffle_u32(draw->rng, row, n);
+  for (int tries = 0; tries < 6; tries++) {
+    seer_matrix_tile tile = seer_matrix_begin(width);
+    int64_t factor[2] = {1, 1};
+    for (uint32_t k = 0; k < 2 && k < n; k++) {
+      const seer_divisors *divisors = s->divisors[row[k]];
+      int64_t limit = k == 0 ? 2 * SEER_MATRIX_SIDE : SEER_MATRIX_MAX_SUMS;
+      factor[k] = draw_factor(draw, divisors, dag->axis[row[k]].extent, limit, draw_exact(draw));
+      seer_matrix_add_rows(&tile, factor[k]);
+    }
+    int64_t vectors = seer_ceil_div(width, SEER_MATRIX_SIDE);
+    bool fits = seer_matrix_fits(&tile, SEER_MATRIX_SIDE) &&
+        tile.longest * tile.others * vectors <= MAX_TILE_VECTORS;
+    if (!fits) continue;
+    set(draw, s->factor[v][3], width);
+    for (uint32_t k = 0; k < n; k++) set(draw, s->factor[row[k]][3], k < 2 ? factor[k] : 1);
+    return true;
+  }
+  return false;
+}
+
 void seer_draw_tile(const seer_draw *draw, uint32_t stage) {
   const seer_sketch_stage *s = &draw->sketch->stage[stage];
   if (!s->is_vectorised) return;
@@ -106,6 +140,8 @@ void seer_draw_tile(const seer_draw *draw, uint32_t stage) {
   bool is_tiled = s->role == SEER_ROLE_TILED;
   uint32_t level = is_tiled ? 3 : 1, v = s->vector_axis;
   if (s->factor[v][level] == SEER_NO_KNOB) return;
+  if (s->by_matrices && seer_rng_chance(draw->rng, MATRIX_SHARE) && draw_matrices(draw, stage))
+    return;
   int64_t registers = (int64_t)draw->list->target->n_vector_registers;
   int64_t max_vectors = seer_max_i64(1, seer_min_i64(MAX_VECTORS, (registers - 1) / 2));
   max_vectors = seer_max_i64(

@@ -8,8 +8,9 @@
 #include "space/frame.h"
 
 // Limits of a candidate. Of the full space: the register tile must fit beside one broadcast and a
-// row of the other operand; a thread's local buffers stay within an L2 cache; a fully unrolled tile
-// of more vectors than this only costs code and compile time.
+// row of the other operand, or be matrices, which have registers of their own; a thread's local
+// buffers stay within an L2 cache; a fully unrolled tile of more vectors than this only costs code
+// and compile time.
 #define MAX_LOCAL_BYTES (1 << 20)
 #define MAX_TILE_VECTORS 64
 #define MAX_TRANSFORM_STEPS 256  // vectors times unrolled reduction steps
@@ -56,7 +57,8 @@ seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *fra
     if (tile.steps > 1 && tile.rows * tile.vectors * tile.steps > MAX_TRANSFORM_STEPS)
       return SEER_REJECT_UNROLL;
     bool fits = tile.rows * tile.vectors + tile.vectors + 1 <= list->target->n_vector_registers;
-    if (accumulates && !fits) return SEER_REJECT_REGISTERS;
+    if (accumulates && !fits && !seer_frame_is_of_matrices(frame, stage))
+      return SEER_REJECT_REGISTERS;
     if (s->n_parallel > 0 && seer_frame_parts(frame, stage) > MAX_PARTS)
       return SEER_REJECT_TOO_MANY_PARTS;
   }
