@@ -1,5 +1,6 @@
 // processors.h - how many processors this process may use at a time, and which of them are threads
-// of one core: the tightest quota of its control groups, and the system's topology. Linux.
+// of one core: the tightest quota of its control groups, and the system's topology; and registers
+// that the system wants to be asked for. Linux.
 // Header only, and of libc alone: the runtime, which is linked with none of our other code, has the
 // same (runtime/pool.c), so that a library and the program that made it count alike.
 // root: "" for this machine; tests give a folder that has `proc` and `sys`.
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SEER_PROCESSORS_PATH 4352
@@ -171,6 +173,18 @@ static inline void seer_processors_by_core(
     for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
       if (CPU_ISSET(cpu, allowed) && place[cpu] == k) out->order[out->n++] = (uint16_t)cpu;
   }
+}
+
+// x86: a process has to ask the system (Linux 5.16) before any of its threads uses the tiles of
+// AMX: without, the first instruction ends it. Once is for all threads, and what they fork; more
+// often is the same. False: refused, or there are none.
+static inline bool seer_processors_ask_for_tiles(void) {
+#if defined(__x86_64__)
+  enum { ASK_FOR_REGISTERS = 0x1023, TILE_DATA = 18 };  // <asm/prctl.h>, which may be older
+  return syscall(SYS_arch_prctl, ASK_FOR_REGISTERS, TILE_DATA) == 0;
+#else
+  return false;
+#endif
 }
 
 // A number of processors or cores, cut by a quota (0: none) to whole ones: at least 1.

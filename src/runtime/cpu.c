@@ -13,7 +13,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <sys/syscall.h>
 #else
 #include <sys/auxv.h>
 #endif
@@ -85,16 +84,6 @@ static const struct {
 #undef TABLE
 };
 
-bool seer_cpu_ask_for_tiles(void) {
-#if defined(__x86_64__)
-  // <asm/prctl.h> of systems before Linux 5.16 has neither
-  enum { ASK_FOR_REGISTERS = 0x1023, TILE_DATA = 18 };
-  return syscall(SYS_arch_prctl, ASK_FOR_REGISTERS, TILE_DATA) == 0;
-#else
-  return false;
-#endif
-}
-
 void seer_cpu_read(seer_cpu_facts *out) {
   memset(out, 0, sizeof *out);
 #if defined(__x86_64__)
@@ -113,7 +102,7 @@ void seer_cpu_read(seer_cpu_facts *out) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     out->saved = (uint64_t)high << 32 | low;
-    if ((out->saved & AMX) == AMX && !seer_cpu_ask_for_tiles())
+    if ((out->saved & AMX) == AMX && !seer_processors_ask_for_tiles())
       out->saved &= ~(uint64_t)AMX | AVX512;
   }
 #elif defined(__aarch64__) || defined(__riscv)

@@ -21,10 +21,6 @@ typedef struct {
 
 // Of this machine. Asks for tiles where the processor has them.
 void seer_cpu_read(seer_cpu_facts *out);
-// x86: from Linux 5.16 on a process has to ask before any of its threads uses AMX's tiles (else the
-// instruction ends it); it is asked once for all threads and what they fork, and more often is the
-// same. False: refused, or there are none.
-bool seer_cpu_ask_for_tiles(void);
 
 // True if `name` (LLVM's spelling, without + or -, `n` bytes) is a feature that seer_cpu_missing
 // can look up. For tests.

@@ -9,7 +9,7 @@
 
 #include "base/near.h"
 #include "base/os.h"
-#include "runtime/cpu.h"
+#include "base/processors.h"
 #include "setup/isa.h"
 #include "setup/target_table.h"
 
@@ -74,7 +74,7 @@ static const char *cpuinfo_value(const char *text, const char *key, seer_arena *
 static const char *list_features(seer_isa isa, const char *flags, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
-  bool has_tiles = seer_words_have(flags, "amx_tile") && seer_cpu_ask_for_tiles();
+  bool has_tiles = seer_words_have(flags, "amx_tile") && seer_processors_ask_for_tiles();
   for (size_t i = 0; i < SEER_COUNT_OF(feature_names); i++) {
     if (!has_tiles && strncmp(feature_names[i].os, "amx_", 4) == 0) continue;
     if (seer_words_have(flags, feature_names[i].os))

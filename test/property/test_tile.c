@@ -253,7 +253,13 @@ static const char *check_lanes(
   return NULL;
 }
 
-static const seer_tile_machine machines[] = {{16, 16}, {32, 16}, {64, 32}, {0, 16}};
+static const seer_tile_machine machines[] = {{.vector_bytes = 16, .n_vector_registers = 16},
+    {.vector_bytes = 32, .n_vector_registers = 16}, {.vector_bytes = 64, .n_vector_registers = 32},
+    {.vector_bytes = 64,
+        .n_vector_registers = 32,
+        .multiplies_bytes = true,
+        .multiplies_halves = true},
+    {.vector_bytes = 0, .n_vector_registers = 16}};
 
 typedef struct {
   uint64_t n_planted[SEER_COUNT_OF(faults)];  // how often each fault was

@@ -95,7 +95,9 @@ typedef struct {
 // A reduction by products of matrices.
 typedef struct {
   seer_tile_matrix of;
-  seer_vec sums[SEER_MATRIX_MAX_SUMS];  // slots, in the order of the copies
+  uint32_t n_x, n_y;  // matrices of rows, of columns
+  int64_t rows, columns, depth;  // of each
+  seer_vec held[SEER_VEC_MATRICES];  // by register: the pointer that it was loaded from
 } seer_gen_matrix;
 
 // Multiples of an innermost loop's counter that are counted up beside it (LLVM's own strength
@@ -154,6 +156,7 @@ typedef struct {
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
   bool in_version, is_general;
   seer_gen_hoist *hoist;
+  seer_vec_shapes shapes;  // of registers outside of reductions; zeros: none
   seer_gen_matrix *matrix;  // whose reduction is being emitted; NULL: none
   uint32_t n_tight;  // open loops that are tight windows
   int64_t fence;  // how many there were: loads before and after one are not the same
@@ -288,12 +291,10 @@ seer_gen_value seer_gen_load_target(
 void seer_gen_store_target(
     seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
 
-// Rows that are `stride` bytes apart, from a regular address on. The same load twice in a scope is
-// one: nothing may store there in it.
-seer_vec seer_gen_load_matrix(seer_gen *g, const seer_gen_addr *addr, seer_vec_elem elem,
-    seer_vec_matrix shape, int64_t stride);
-void seer_gen_store_matrix(
-    seer_gen *g, const seer_gen_addr *addr, seer_vec value, seer_vec_matrix shape, int64_t stride);
+// Rows that are `stride` bytes apart, from a regular address on.
+seer_vec seer_gen_matrix_pointer(seer_gen *g, const seer_gen_addr *addr);
+void seer_gen_load_matrix(seer_gen *g, const seer_gen_addr *addr, uint32_t matrix, int64_t stride);
+void seer_gen_store_matrix(seer_gen *g, const seer_gen_addr *addr, uint32_t matrix, int64_t stride);
 
 // After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
 // that is worth an instruction.
@@ -355,6 +356,7 @@ void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_
     const seer_gen_active *active);
 
 // ---- matrix.c
+void seer_gen_matrix_phase(seer_gen *g, uint32_t id);  // in front of all else: the block `id`
 // Starts keeping the sums of the reduction that begins with the loop `root` in matrices; false if
 // it is none that is made of them in this version.
 bool seer_gen_matrix_begin(seer_gen *g, uint32_t root);

@@ -64,7 +64,9 @@ static void phase_code(seer_gen *g, uint32_t phase, const char *name) {
   for (uint32_t b = 0; b < g->loop->n_buf; b++) g->buf[b].is_written = false;
   find_written(g, g->loop->phase[phase]);
   name_buffers(g);
-  seer_gen_block(g, decode_part(g, phase));
+  uint32_t block = decode_part(g, phase);
+  seer_gen_matrix_phase(g, block);
+  seer_gen_block(g, block);
 }
 
 seer_gen_machine seer_gen_machine_of(const seer_target *target) {

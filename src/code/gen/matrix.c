@@ -1,41 +1,45 @@
 // matrix.c - reductions that are products of matrices (tile/matrices.c). The sums are loaded in
 // front of the outermost loop of the reduction, stay in registers over all of its loops and are
 // stored once behind them, as hoist.c does with vectors, to which a tile is left whose bounds cut.
+//
+// Registers have the shapes of a phase's first such reduction from its start on; another one's are
+// set for it alone. The sums are the first ones; of the rest, each factor has one of its own where
+// there are enough, else one is for x and the others are for y.
+#include <string.h>
+
 #include "code/gen/gen.h"
 
 typedef struct walk walk;
 struct walk {
   seer_gen *g;
-  uint32_t rows, columns, depth;  // of the matrix in hand
-  uint32_t n;  // matrices before it
+  uint32_t x, y;  // numbers of the matrices in hand
   void (*each)(const walk *w);
 };
+
+static uint32_t sum_of(const walk *w) { return w->x * w->g->matrix->n_y + w->y; }
 
 // Binds the variables of the loops from `id` on to the first element of each matrix in turn.
 static void for_matrices(walk *w, uint32_t id) {
   seer_gen *g = w->g;
-  const seer_tile_matrix *m = &g->matrix->of;
+  const seer_gen_matrix *m = g->matrix;
   const seer_loop_node *node = &g->loop->node[id];
-  if (id == m->store) {
+  if (id == m->of.store) {
     w->each(w);
-    w->n++;
     return;
   }
-  bool is_side = id == m->rows || id == m->columns;
-  int64_t step = is_side ? SEER_VEC_MATRIX_ROWS : 1, trip = g->now[id].trip;
-  for (int64_t i = 0; i < trip; i += step) {
-    uint32_t n = (uint32_t)seer_min_i64(step, trip - i);
+  int64_t step = id == m->of.rows ? m->rows : id == m->of.columns ? m->columns : 1;
+  for (int64_t i = 0; i < g->now[id].trip; i += step) {
     seer_gen_bind_var(g, node->var, SEER_GEN_CONST, i, SEER_GEN_NONE);
-    if (id == m->rows) w->rows = n;
-    if (id == m->columns) w->columns = n;
+    if (id == m->of.columns) w->y = (uint32_t)(i / step);
     for_matrices(w, node->body);
   }
+  if (id == m->of.columns) w->x++;
   g->var[node->var].kind = SEER_GEN_UNBOUND;
   g->tick++;
 }
 
-static void walk_matrices(seer_gen *g, uint32_t depth, void (*each)(const walk *w)) {
-  walk w = {.g = g, .depth = depth, .each = each};
+static void walk_matrices(seer_gen *g, void (*each)(const walk *w)) {
+  walk w = {.g = g, .each = each};
   for_matrices(&w, g->loop->node[g->matrix->of.reduce].body);
 }
 
@@ -49,8 +53,72 @@ static void address_of_sums(seer_gen *g, seer_gen_addr *out) {
   seer_gen_address(g, store->buf[0], store->index, store->n_index, out);
 }
 
-static seer_vec_elem elem_of_sums(const seer_gen *g) {
-  return g->matrix->of.is_halves ? SEER_VEC_F32 : SEER_VEC_I32;
+// ---- shapes
+
+// What the loops of `of` run now comes to, in matrices that are all alike; false: they can't be.
+static bool measure(const seer_gen *g, const seer_tile_matrix *of, seer_gen_matrix *out) {
+  const seer_loop_node *node = g->loop->node;
+  seer_matrix_tile tile = seer_matrix_begin(g->now[of->columns].trip);
+  for (uint32_t id = node[of->reduce].body; id != of->columns; id = node[id].body)
+    seer_matrix_add_rows(&tile, g->now[id].trip);
+  int64_t rows = g->now[of->rows].trip, depth = g->now[of->reduce].trip;
+  if (rows != tile.longest || !seer_matrix_fits(&tile, depth)) return false;
+  out->of = *of;
+  out->n_x = (uint32_t)tile.x;
+  out->n_y = (uint32_t)tile.y;
+  out->rows = rows / seer_matrix_cut(rows);
+  out->columns = tile.columns / tile.y;
+  out->depth = depth / seer_matrix_cut(depth);
+  return true;
+}
+
+static bool has_own_registers(const seer_gen_matrix *m) {
+  return m->n_x * m->n_y + m->n_x + m->n_y <= SEER_VEC_MATRICES;
+}
+
+static uint32_t register_of_x(const seer_gen_matrix *m, uint32_t x) {
+  return m->n_x * m->n_y + (has_own_registers(m) ? x : 0);
+}
+
+static uint32_t register_of_y(const seer_gen_matrix *m, uint32_t y) {
+  uint32_t first = m->n_x * m->n_y + (has_own_registers(m) ? m->n_x : 1);
+  return first + y % (SEER_VEC_MATRICES - first);
+}
+
+static void give(seer_vec_shapes *shapes, uint32_t matrix, int64_t rows, int64_t columns) {
+  shapes->rows[matrix] = (uint8_t)rows;
+  shapes->columns[matrix] = (uint8_t)columns;
+}
+
+static seer_vec_shapes shapes_of(const seer_gen_matrix *m) {
+  seer_vec_shapes shapes = {{0}, {0}};
+  for (uint32_t k = 0; k < m->n_x * m->n_y; k++) give(&shapes, k, m->rows, m->columns);
+  for (uint32_t x = 0; x < m->n_x; x++) give(&shapes, register_of_x(m, x), m->rows, m->depth);
+  for (uint32_t y = 0; y < m->n_y; y++) give(&shapes, register_of_y(m, y), m->depth, m->columns);
+  return shapes;
+}
+
+static bool are_same(const seer_vec_shapes *a, const seer_vec_shapes *b) {
+  return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static bool find_first(const seer_gen *g, uint32_t id, seer_gen_matrix *out) {
+  seer_tile_matrix of;
+  for (; id != 0; id = g->loop->node[id].next) {
+    if (g->loop->node[id].kind != SEER_NODE_FOR) continue;
+    bool is_one =
+        g->tile->of[id].is_matrix && seer_tile_matrix_of(g->tile, id, &of) && measure(g, &of, out);
+    if (is_one || find_first(g, g->loop->node[id].body, out)) return true;
+  }
+  return false;
+}
+
+void seer_gen_matrix_phase(seer_gen *g, uint32_t id) {
+  seer_gen_matrix first;
+  g->shapes = (seer_vec_shapes){{0}, {0}};
+  if (!find_first(g, id, &first)) return;
+  g->shapes = shapes_of(&first);
+  seer_vec_matrix_shapes(g->b, &g->shapes);
 }
 
 // ---- may it be done?
@@ -77,91 +145,76 @@ static bool find_matrix(const seer_gen *g, uint32_t root, seer_tile_matrix *out)
 
 // ---- before, in, and behind the loops
 
-static seer_vec_matrix shape_of_sums(const walk *w) {
-  return (seer_vec_matrix){.rows = w->rows, .columns = w->columns};
-}
-
-static seer_vec read_sums(const walk *w) {
-  return seer_vec_load(w->g->b, elem_of_sums(w->g), SEER_VEC_MATRIX_LANES, w->g->matrix->sums[w->n],
-      0, SEER_VEC_NO_BUF, false);
-}
-
 static void load_sums(const walk *w) {
-  seer_gen *g = w->g;
   seer_gen_addr addr;
-  address_of_sums(g, &addr);
-  seer_vec sums =
-      seer_gen_load_matrix(g, &addr, elem_of_sums(g), shape_of_sums(w), g->matrix->of.sum_stride);
-  SEER_ASSERT(w->n < SEER_COUNT_OF(g->matrix->sums), "%u matrices", w->n);
-  g->matrix->sums[w->n] = seer_vec_slot(g->b, elem_of_sums(g), SEER_VEC_MATRIX_LANES, 1, 64);
-  seer_vec_store(g->b, sums, g->matrix->sums[w->n], 0, SEER_VEC_NO_BUF);
+  address_of_sums(w->g, &addr);
+  seer_gen_load_matrix(w->g, &addr, sum_of(w), w->g->matrix->of.sum_stride);
 }
 
 static void store_sums(const walk *w) {
   seer_gen_addr addr;
   address_of_sums(w->g, &addr);
-  seer_gen_store_matrix(w->g, &addr, read_sums(w), shape_of_sums(w), w->g->matrix->of.sum_stride);
+  seer_gen_store_matrix(w->g, &addr, sum_of(w), w->g->matrix->of.sum_stride);
+}
+
+// Unless the register has it from a product of this step.
+static void load_factor(seer_gen *g, seer_expr load, uint32_t matrix, int64_t stride) {
+  seer_gen_addr addr;
+  address_of(g, load, &addr);
+  seer_vec p = seer_gen_matrix_pointer(g, &addr);
+  if (g->matrix->held[matrix].i == p.i) return;
+  g->matrix->held[matrix] = p;
+  seer_gen_load_matrix(g, &addr, matrix, stride);
 }
 
 static void add_product(const walk *w) {
   seer_gen *g = w->g;
-  const seer_tile_matrix *m = &g->matrix->of;
-  seer_gen_addr x, y;
-  address_of(g, m->x, &x);
-  address_of(g, m->y, &y);
-  seer_vec a = seer_gen_load_matrix(
-      g, &x, SEER_VEC_I32, (seer_vec_matrix){.rows = w->rows, .columns = w->depth}, m->x_stride);
-  seer_vec b = seer_gen_load_matrix(
-      g, &y, SEER_VEC_I32, (seer_vec_matrix){.rows = w->depth, .columns = w->columns}, m->y_stride);
-  seer_vec sum =
-      seer_vec_matrix_dot(g->b, m->is_halves ? SEER_VEC_MATRIX_DOT2 : SEER_VEC_MATRIX_DOT4,
-          (seer_vec_matrix){w->rows, w->columns, w->depth}, a, b, read_sums(w));
-  seer_vec_store(g->b, sum, g->matrix->sums[w->n], 0, SEER_VEC_NO_BUF);
+  const seer_gen_matrix *m = g->matrix;
+  uint32_t x = register_of_x(m, w->x), y = register_of_y(m, w->y);
+  load_factor(g, m->of.x, x, m->of.x_stride);
+  load_factor(g, m->of.y, y, m->of.y_stride);
+  seer_vec_matrix_dot(g->b, m->of.is_halves ? SEER_VEC_MATRIX_DOT2 : SEER_VEC_MATRIX_DOT4,
+      (seer_vec_matrix_regs){sum_of(w), x, y});
 }
 
 bool seer_gen_matrix_begin(seer_gen *g, uint32_t root) {
   seer_tile_matrix of;
+  seer_gen_matrix matrix = {.rows = 0};
   bool is_free = !g->matrix && !g->hoist && g->n_pred == 0 && g->lanes == 1;
-  if (!is_free || !find_matrix(g, root, &of)) return false;
+  if (!is_free || !find_matrix(g, root, &of) || !measure(g, &of, &matrix)) return false;
   g->matrix = SEER_NEW(g->arena, seer_gen_matrix);
-  g->matrix->of = of;
-  seer_gen_memo_push(g);  // what is loaded here is not what lies there behind the loops
-  walk_matrices(g, 0, load_sums);
-  seer_gen_memo_pop(g);
+  *g->matrix = matrix;
+  seer_vec_shapes shapes = shapes_of(&matrix);
+  if (!are_same(&shapes, &g->shapes)) seer_vec_matrix_shapes(g->b, &shapes);
+  walk_matrices(g, load_sums);
   return true;
 }
 
-// `n` times `depth` steps of the reduction from step `first` on.
-static void add_products(seer_gen *g, int64_t first, int64_t n, uint32_t depth) {
-  uint32_t var = g->loop->node[g->matrix->of.reduce].var;
-  if (n == 1) {
-    seer_gen_memo_push(g);
-    seer_gen_bind_var(g, var, SEER_GEN_CONST, first, SEER_GEN_NONE);
-    walk_matrices(g, depth, add_product);
-    seer_gen_memo_pop(g);
-    return;
-  }
-  seer_gen_open_run loop = seer_gen_begin_loop(g, seer_gen_const_i64(g, n), false, true);
-  seer_gen_bind_var(g, var, SEER_GEN_VALUE, first, seer_gen_mul_i64(g, loop.i, depth));
-  walk_matrices(g, depth, add_product);
-  seer_gen_end_loop(g, &loop);
+static void add_step(seer_gen *g) {
+  memset(g->matrix->held, 0, sizeof(g->matrix->held));
+  walk_matrices(g, add_product);
 }
 
 void seer_gen_matrix_products(seer_gen *g) {
-  uint32_t id = g->matrix->of.reduce;
-  int64_t trip = g->now[id].trip, n = seer_ceil_div(trip, SEER_VEC_MATRIX_ROWS);
-  if (trip % n == 0) {  // all of one depth
-    add_products(g, 0, n, (uint32_t)(trip / n));
+  const seer_gen_matrix *m = g->matrix;
+  uint32_t id = m->of.reduce, var = g->loop->node[id].var;
+  int64_t n = g->now[id].trip / m->depth;
+  if (n == 1) {
+    seer_gen_bind_var(g, var, SEER_GEN_CONST, 0, SEER_GEN_NONE);
+    add_step(g);
   } else {
-    int64_t rest = trip % SEER_VEC_MATRIX_ROWS;
-    add_products(g, 0, n - 1, SEER_VEC_MATRIX_ROWS);
-    add_products(g, trip - rest, 1, (uint32_t)rest);
+    seer_gen_open_run loop = seer_gen_begin_loop(g, seer_gen_const_i64(g, n), false, true);
+    seer_gen_bind_var(g, var, SEER_GEN_VALUE, 0, seer_gen_mul_i64(g, loop.i, m->depth));
+    add_step(g);
+    seer_gen_end_loop(g, &loop);
   }
-  g->var[g->loop->node[id].var].kind = SEER_GEN_UNBOUND;
+  g->var[var].kind = SEER_GEN_UNBOUND;
   g->tick++;
 }
 
 void seer_gen_matrix_end(seer_gen *g) {
-  walk_matrices(g, 0, store_sums);
+  seer_vec_shapes shapes = shapes_of(g->matrix);
+  walk_matrices(g, store_sums);
   g->matrix = NULL;
+  if (!are_same(&shapes, &g->shapes)) seer_vec_matrix_shapes(g->b, &g->shapes);
 }

@@ -35,14 +35,17 @@ void seer_llvm_translate(const seer_vec_code *code, const seer_target *target, L
 LLVMValueRef seer_llvm_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name,
     LLVMTypeRef *overloads, size_t n_overload, LLVMValueRef *args, uint32_t n_arg);
 
-// MATRIX_LOAD, MATRIX_STORE, MATRIX_DOT4 and, where `sum` is f32, MATRIX_DOT2, for targets that
-// seer_target_multiplies says have them.
-LLVMValueRef seer_llvm_matrix_load(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef elem,
-    seer_vec_matrix shape, LLVMValueRef pointer, LLVMValueRef stride);
-void seer_llvm_matrix_store(LLVMModuleRef module, LLVMBuilderRef builder, seer_vec_matrix shape,
-    LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef stride);
-LLVMValueRef seer_llvm_matrix_dot(LLVMModuleRef module, LLVMBuilderRef builder,
-    seer_vec_matrix shape, LLVMValueRef x, LLVMValueRef y, LLVMValueRef sum);
+// MATRIX_..., for targets that seer_target_multiplies_... says have them. A function that has any
+// ends with seer_llvm_matrix_end.
+void seer_llvm_matrix_shapes(
+    LLVMModuleRef module, LLVMBuilderRef builder, const seer_vec_shapes *shapes);
+void seer_llvm_matrix_load(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix,
+    LLVMValueRef pointer, LLVMValueRef stride);
+void seer_llvm_matrix_store(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix,
+    LLVMValueRef pointer, LLVMValueRef stride);
+void seer_llvm_matrix_dot(
+    LLVMModuleRef module, LLVMBuilderRef builder, bool is_halves, seer_vec_matrix_regs regs);
+void seer_llvm_matrix_end(LLVMModuleRef module, LLVMBuilderRef builder);
 
 // acc + dot4(a, b), or dot2 where acc is f32, of any number of lanes, where `builder` stands. The
 // function that it stands in gets the target's features.

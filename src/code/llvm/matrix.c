@@ -1,56 +1,60 @@
-// matrix.c - MATRIX_* in LLVM: the tile registers of AMX, by the intrinsics that leave to LLVM
-// which of the eight a value is in, and their configuration, which it puts in front of the first
-// use and takes back at the end of the function. A matrix is a vector of 256 lanes to all else,
-// which never sees one: slots of matrices are only loaded from and stored to.
+// matrix.c - MATRIX_* in LLVM: the tile registers of AMX, by their numbers. (The intrinsics that
+// leave registers to LLVM give each of them one shape in a function, and end the process where the
+// shapes are more than registers.)
 //
 // tdpbusd is exact. tdpbf16ps adds the products of all even halves of a row, then those of the odd
 // ones, takes numbers below 2^-126 for 0, and rounds each sum once.
 #include "code/llvm/llvm.h"
-#include "code/vector/vector.h"
 
-static LLVMTypeRef short_of(LLVMModuleRef module) {
-  return LLVMInt16TypeInContext(LLVMGetModuleContext(module));
+// The configuration as ldtilecfg reads it.
+typedef struct {
+  uint8_t palette, start_row, reserved[14];
+  uint16_t row_bytes[16];
+  uint8_t rows[16];
+} configuration;
+_Static_assert(sizeof(configuration) == 64, "as ldtilecfg reads it");
+
+static LLVMValueRef number(LLVMModuleRef module, uint32_t n) {
+  return LLVMConstInt(LLVMInt8TypeInContext(LLVMGetModuleContext(module)), n, false);
 }
 
-static LLVMValueRef count(LLVMModuleRef module, uint32_t n) {
-  return LLVMConstInt(short_of(module), n, false);
+void seer_llvm_matrix_shapes(
+    LLVMModuleRef module, LLVMBuilderRef builder, const seer_vec_shapes *shapes) {
+  configuration c = {.palette = 1};
+  for (uint32_t k = 0; k < SEER_VEC_MATRICES; k++) {
+    c.rows[k] = shapes->rows[k];
+    c.row_bytes[k] = (uint16_t)(4 * shapes->columns[k]);
+  }
+  LLVMContextRef context = LLVMGetModuleContext(module);
+  LLVMValueRef bytes =
+      LLVMConstStringInContext2(context, (const char *)&c, sizeof(c), /*DontNullTerminate=*/true);
+  LLVMValueRef at = LLVMAddGlobal(module, LLVMTypeOf(bytes), "shapes");
+  LLVMSetInitializer(at, bytes);
+  LLVMSetGlobalConstant(at, true);
+  LLVMSetLinkage(at, LLVMPrivateLinkage);
+  LLVMSetAlignment(at, sizeof(c));
+  seer_llvm_call(module, builder, "llvm.x86.ldtilecfg", NULL, 0, &at, 1);
 }
 
-static LLVMValueRef as_tile(LLVMModuleRef module, LLVMBuilderRef b, LLVMValueRef value) {
-  LLVMTypeRef type = LLVMTypeOf(value);
-  return seer_llvm_call(module, b, "llvm.x86.cast.vector.to.tile", &type, 1, &value, 1);
+void seer_llvm_matrix_load(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix,
+    LLVMValueRef pointer, LLVMValueRef stride) {
+  LLVMValueRef arg[3] = {number(module, matrix), pointer, stride};
+  seer_llvm_call(module, builder, "llvm.x86.tileloadd64", NULL, 0, arg, 3);
 }
 
-static LLVMValueRef as_vector(
-    LLVMModuleRef module, LLVMBuilderRef b, LLVMValueRef tile, LLVMTypeRef elem) {
-  LLVMTypeRef type = LLVMVectorType(elem, SEER_VEC_MATRIX_LANES);
-  return seer_llvm_call(module, b, "llvm.x86.cast.tile.to.vector", &type, 1, &tile, 1);
+void seer_llvm_matrix_store(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix,
+    LLVMValueRef pointer, LLVMValueRef stride) {
+  LLVMValueRef arg[3] = {number(module, matrix), pointer, stride};
+  seer_llvm_call(module, builder, "llvm.x86.tilestored64", NULL, 0, arg, 3);
 }
 
-LLVMValueRef seer_llvm_matrix_load(LLVMModuleRef module, LLVMBuilderRef builder, LLVMTypeRef elem,
-    seer_vec_matrix shape, LLVMValueRef pointer, LLVMValueRef stride) {
-  LLVMValueRef arg[4] = {
-      count(module, shape.rows), count(module, 4 * shape.columns), pointer, stride};
-  LLVMValueRef tile =
-      seer_llvm_call(module, builder, "llvm.x86.tileloadd64.internal", NULL, 0, arg, 4);
-  return as_vector(module, builder, tile, elem);
+void seer_llvm_matrix_dot(
+    LLVMModuleRef module, LLVMBuilderRef builder, bool is_halves, seer_vec_matrix_regs regs) {
+  LLVMValueRef arg[3] = {number(module, regs.sum), number(module, regs.x), number(module, regs.y)};
+  seer_llvm_call(
+      module, builder, is_halves ? "llvm.x86.tdpbf16ps" : "llvm.x86.tdpbusd", NULL, 0, arg, 3);
 }
 
-void seer_llvm_matrix_store(LLVMModuleRef module, LLVMBuilderRef builder, seer_vec_matrix shape,
-    LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef stride) {
-  LLVMValueRef arg[5] = {count(module, shape.rows), count(module, 4 * shape.columns), pointer,
-      stride, as_tile(module, builder, value)};
-  seer_llvm_call(module, builder, "llvm.x86.tilestored64.internal", NULL, 0, arg, 5);
-}
-
-LLVMValueRef seer_llvm_matrix_dot(LLVMModuleRef module, LLVMBuilderRef builder,
-    seer_vec_matrix shape, LLVMValueRef x, LLVMValueRef y, LLVMValueRef sum) {
-  LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(sum));
-  bool is_halves = LLVMGetTypeKind(elem) == LLVMFloatTypeKind;
-  LLVMValueRef arg[6] = {count(module, shape.rows), count(module, 4 * shape.columns),
-      count(module, 4 * shape.depth), as_tile(module, builder, sum), as_tile(module, builder, x),
-      as_tile(module, builder, y)};
-  LLVMValueRef tile = seer_llvm_call(module, builder,
-      is_halves ? "llvm.x86.tdpbf16ps.internal" : "llvm.x86.tdpbusd.internal", NULL, 0, arg, 6);
-  return as_vector(module, builder, tile, elem);
+void seer_llvm_matrix_end(LLVMModuleRef module, LLVMBuilderRef builder) {
+  seer_llvm_call(module, builder, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
 }

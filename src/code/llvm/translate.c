@@ -19,6 +19,7 @@ typedef struct {
   LLVMValueRef *value;  // by instruction; NULL: not yet
   LLVMValueRef *scope, *noalias;  // by buffer of the loop, in this phase
   unsigned md_scope, md_noalias, md_invariant;
+  bool has_matrices;  // the function uses some
 } translator;
 
 static const seer_vec_node *at(const translator *t, seer_vec v) { return seer_vec_at(t->code, v); }
@@ -235,9 +236,6 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
       LLVMValueRef half = LLVMBuildBitCast(t->b, x[0], halves(t, node->lanes), "");
       return LLVMBuildFPExt(t->b, half, type_of(t, node), "");
     }
-    case SEER_VEC_MATRIX_DOT4:
-    case SEER_VEC_MATRIX_DOT2:
-      return seer_llvm_matrix_dot(t->module, t->b, seer_vec_matrix_of(node), x[0], x[1], x[2]);
     case SEER_VEC_DOT4:
     case SEER_VEC_DOT2:
       return seer_llvm_dot(t->target, t->module, t->b, x[0], x[1], x[2]);
@@ -331,14 +329,25 @@ static LLVMValueRef masked(translator *t, const seer_vec_node *node) {
   return v;
 }
 
-static LLVMValueRef load_matrix(translator *t, const seer_vec_node *node) {
-  return seer_llvm_matrix_load(t->module, t->b, t->elem[node->elem], seer_vec_matrix_of(node),
-      value_of(t, node->arg[0]), value_of(t, node->arg[1]));
-}
-
-static void store_matrix(translator *t, const seer_vec_node *node) {
-  seer_llvm_matrix_store(t->module, t->b, seer_vec_matrix_of(node), value_of(t, node->arg[1]),
-      value_of(t, node->arg[0]), value_of(t, node->arg[2]));
+static void matrices(translator *t, const seer_vec_node *node) {
+  seer_vec_matrix_regs regs = seer_vec_matrix_regs_of(node);
+  bool is_access = node->op == SEER_VEC_MATRIX_LOAD || node->op == SEER_VEC_MATRIX_STORE;
+  LLVMValueRef pointer = is_access ? value_of(t, node->arg[0]) : NULL;
+  LLVMValueRef stride = is_access ? value_of(t, node->arg[1]) : NULL;
+  t->has_matrices = true;
+  switch ((int)node->op) {
+    case SEER_VEC_MATRIX_SHAPES:
+      seer_llvm_matrix_shapes(t->module, t->b, &t->code->shapes[node->imm]);
+      break;
+    case SEER_VEC_MATRIX_LOAD:
+      seer_llvm_matrix_load(t->module, t->b, regs.sum, pointer, stride);
+      break;
+    case SEER_VEC_MATRIX_STORE:
+      seer_llvm_matrix_store(t->module, t->b, regs.sum, pointer, stride);
+      break;
+    default:
+      seer_llvm_matrix_dot(t->module, t->b, node->op == SEER_VEC_MATRIX_DOT2, regs);
+  }
 }
 
 static LLVMValueRef byte_of_table(translator *t, const seer_vec_node *node, LLVMValueRef number) {
@@ -486,10 +495,12 @@ static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return masked(t, node);
+    case SEER_VEC_MATRIX_SHAPES:
     case SEER_VEC_MATRIX_LOAD:
-      return load_matrix(t, node);
     case SEER_VEC_MATRIX_STORE:
-      store_matrix(t, node);
+    case SEER_VEC_MATRIX_DOT4:
+    case SEER_VEC_MATRIX_DOT2:
+      matrices(t, node);
       return NULL;
     case SEER_VEC_PREFETCH:
       prefetch(t, node);
@@ -571,9 +582,11 @@ static LLVMValueRef function(translator *t, const seer_vec_phase *phase) {
   LLVMBuildBr(t->b, start);
   LLVMPositionBuilderAtEnd(t->b, start);
   make_scopes(t, phase->name);
+  t->has_matrices = false;
   block(t, &phase->body);
   LLVMBuildBr(t->b, t->exit);
   LLVMPositionBuilderAtEnd(t->b, t->exit);
+  if (t->has_matrices) seer_llvm_matrix_end(t->module, t->b);
   LLVMBuildRetVoid(t->b);
   return t->fn;
 }

@@ -390,37 +390,43 @@ void seer_vec_store_masked(seer_vec_builder *b, seer_vec value, seer_vec pointer
   append(b, &node);
 }
 
-seer_vec seer_vec_matrix_load(seer_vec_builder *b, seer_vec_elem elem, seer_vec_matrix shape,
-    seer_vec pointer, seer_vec stride, uint32_t align, uint32_t buf) {
-  seer_vec_node node = {.op = SEER_VEC_MATRIX_LOAD,
-      .elem = (uint8_t)elem,
-      .lanes = SEER_VEC_MATRIX_LANES,
+uint32_t seer_vec_add_shapes(seer_vec_code *code, const seer_vec_shapes *shapes) {
+  for (uint32_t k = 0; k < code->n_shapes; k++)
+    if (memcmp(&code->shapes[k], shapes, sizeof(*shapes)) == 0) return k;
+  size_t cap = code->cap_shapes;
+  code->shapes = SEER_GROW(code->arena, seer_vec_shapes, code->shapes, code->n_shapes, &cap);
+  code->cap_shapes = (uint32_t)cap;
+  code->shapes[code->n_shapes] = *shapes;
+  return code->n_shapes++;
+}
+
+void seer_vec_matrix_shapes(seer_vec_builder *b, const seer_vec_shapes *shapes) {
+  append(b,
+      &(seer_vec_node){.op = SEER_VEC_MATRIX_SHAPES, .imm = seer_vec_add_shapes(b->code, shapes)});
+}
+
+static void matrix_access(seer_vec_builder *b, seer_vec_op op, uint32_t matrix, seer_vec pointer,
+    seer_vec stride, uint32_t align, uint32_t buf) {
+  seer_vec_node node = {.op = (uint8_t)op,
       .align = (uint16_t)align,
       .buf = buf,
       .arg = {pointer, stride},
-      .imm = seer_vec_matrix_imm(shape)};
-  return append(b, &node);
-}
-
-void seer_vec_matrix_store(seer_vec_builder *b, seer_vec_matrix shape, seer_vec value,
-    seer_vec pointer, seer_vec stride, uint32_t align, uint32_t buf) {
-  seer_vec_node node = {.op = SEER_VEC_MATRIX_STORE,
-      .lanes = SEER_VEC_MATRIX_LANES,
-      .align = (uint16_t)align,
-      .buf = buf,
-      .arg = {pointer, value, stride},
-      .imm = seer_vec_matrix_imm(shape)};
+      .imm = matrix};
   append(b, &node);
 }
 
-seer_vec seer_vec_matrix_dot(seer_vec_builder *b, seer_vec_op op, seer_vec_matrix shape, seer_vec x,
-    seer_vec y, seer_vec sum) {
-  seer_vec_node node = {.op = (uint8_t)op,
-      .elem = (uint8_t)elem_of(b, sum),
-      .lanes = SEER_VEC_MATRIX_LANES,
-      .arg = {x, y, sum},
-      .imm = seer_vec_matrix_imm(shape)};
-  return append(b, &node);
+void seer_vec_matrix_load(seer_vec_builder *b, uint32_t matrix, seer_vec pointer, seer_vec stride,
+    uint32_t align, uint32_t buf) {
+  matrix_access(b, SEER_VEC_MATRIX_LOAD, matrix, pointer, stride, align, buf);
+}
+
+void seer_vec_matrix_store(seer_vec_builder *b, uint32_t matrix, seer_vec pointer, seer_vec stride,
+    uint32_t align, uint32_t buf) {
+  matrix_access(b, SEER_VEC_MATRIX_STORE, matrix, pointer, stride, align, buf);
+}
+
+void seer_vec_matrix_dot(seer_vec_builder *b, seer_vec_op op, seer_vec_matrix_regs regs) {
+  append(b, &(seer_vec_node){.op = (uint8_t)op, .imm = seer_vec_matrix_imm(regs)});
 }
 
 void seer_vec_prefetch(seer_vec_builder *b, seer_vec pointer, uint32_t level) {

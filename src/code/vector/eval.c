@@ -30,6 +30,12 @@ typedef struct {
 } object;
 
 typedef struct {
+  uint32_t rows, columns;  // 0: it has no shape yet
+  uint32_t bits[SEER_MATRIX_SIDE][SEER_MATRIX_SIDE];
+  bool is_hazy[SEER_MATRIX_SIDE][SEER_MATRIX_SIDE];
+} matrix;
+
+typedef struct {
   const seer_vec_code *code;
   const seer_vec_phase *phase;
   seer_arena *arena;
@@ -44,6 +50,7 @@ typedef struct {
   bool *is_hazy;
   uint64_t *lane;
   bool *hazy;  // by lane: it is unknown, and 0
+  matrix matrix[SEER_VEC_MATRICES];
 } machine;
 
 // ---- faults
@@ -371,50 +378,45 @@ static bool store_lanes(machine *m, uint32_t id, const uint64_t *mask) {
   return true;
 }
 
-// ---- matrices: rows of 16 lanes, whatever of them is meant
+// ---- matrices
 
-static bool load_matrix(machine *m, uint32_t id) {
-  const seer_vec_node *node = &m->code->node[id];
-  seer_vec_matrix shape = seer_vec_matrix_of(node);
-  uint64_t *lane = lanes_of(m, (seer_vec){id});
-  bool *hazy = haze_of(m, (seer_vec){id});
-  memset(lane, 0, SEER_VEC_MATRIX_LANES * sizeof(*lane));
-  memset(hazy, 0, SEER_VEC_MATRIX_LANES * sizeof(*hazy));
-  const object *o = object_of(m, id);
-  if (!o || !is_known(m, id, 1, "the stride")) return false;
-  int64_t base = (int64_t)*lanes_of(m, node->arg[0]), stride = (int64_t)*lanes_of(m, node->arg[1]);
-  for (uint32_t r = 0; r < shape.rows; r++) {
-    if (!is_inside(m, id, o, base + r * stride, 4 * shape.columns)) return false;
-    for (uint32_t c = 0; c < shape.columns; c++) {
-      int64_t offset = base + r * stride + 4 * (int64_t)c;
-      uint32_t l = r * SEER_VEC_MATRIX_ROWS + c;
-      memcpy(&lane[l], o->bytes + offset, 4);
-      hazy[l] = !is_written(o, offset, 4);
-    }
+static void set_shapes(machine *m, const seer_vec_shapes *shapes) {
+  memset(m->matrix, 0, sizeof(m->matrix));
+  for (uint32_t k = 0; shapes && k < SEER_VEC_MATRICES; k++) {
+    m->matrix[k].rows = shapes->rows[k];
+    m->matrix[k].columns = shapes->columns[k];
   }
-  settle(m, id);
-  return true;
 }
 
-static bool store_matrix(machine *m, uint32_t id) {
+// NULL: it has no shape.
+static matrix *matrix_of(machine *m, uint32_t id, uint32_t k) {
+  if (m->matrix[k].rows > 0) return &m->matrix[k];
+  fault(m, id, "matrix %u has no shape", k);
+  return NULL;
+}
+
+static bool access_matrix(machine *m, uint32_t id) {
   const seer_vec_node *node = &m->code->node[id];
-  seer_vec_matrix shape = seer_vec_matrix_of(node);
-  const uint64_t *lane = lanes_of(m, node->arg[1]);
-  const bool *hazy = haze_of(m, node->arg[1]);
-  object *o = object_of(m, id);
-  if (!o || !is_known(m, id, 2, "the stride")) return false;
-  int64_t base = (int64_t)*lanes_of(m, node->arg[0]), stride = (int64_t)*lanes_of(m, node->arg[2]);
-  for (uint32_t r = 0; r < shape.rows; r++) {
-    if (!is_inside(m, id, o, base + r * stride, 4 * shape.columns)) return false;
-    for (uint32_t c = 0; c < shape.columns; c++) {
+  matrix *x = matrix_of(m, id, seer_vec_matrix_regs_of(node).sum);
+  object *o = x ? object_of(m, id) : NULL;
+  bool is_store = node->op == SEER_VEC_MATRIX_STORE;
+  if (!o || !is_known(m, id, 1, "what is between rows")) return false;
+  int64_t base = (int64_t)*lanes_of(m, node->arg[0]), stride = (int64_t)*lanes_of(m, node->arg[1]);
+  for (uint32_t r = 0; r < x->rows; r++) {
+    if (!is_inside(m, id, o, base + r * stride, 4 * x->columns)) return false;
+    for (uint32_t c = 0; c < x->columns; c++) {
       int64_t offset = base + r * stride + 4 * (int64_t)c;
-      uint32_t l = r * SEER_VEC_MATRIX_ROWS + c;
-      if (hazy[l] && o->is_shared) {
+      if (!is_store) {
+        memcpy(&x->bits[r][c], o->bytes + offset, 4);
+        x->is_hazy[r][c] = !is_written(o, offset, 4);
+        continue;
+      }
+      if (x->is_hazy[r][c] && o->is_shared) {
         fault(m, id, "row %u, column %u is not known, and others read it", r, c);
         return false;
       }
-      memcpy(o->bytes + offset, &lane[l], 4);
-      if (o->known) memset(o->known + offset, !hazy[l], 4);
+      memcpy(o->bytes + offset, &x->bits[r][c], 4);
+      if (o->known) memset(o->known + offset, !x->is_hazy[r][c], 4);
     }
   }
   return true;
@@ -423,30 +425,46 @@ static bool store_matrix(machine *m, uint32_t id) {
 // Row by column, by the operator on one lane.
 static bool multiply_matrices(machine *m, uint32_t id) {
   const seer_vec_node *node = &m->code->node[id];
-  seer_vec_matrix shape = seer_vec_matrix_of(node);
-  seer_vec_op op = node->op == SEER_VEC_MATRIX_DOT4 ? SEER_VEC_DOT4 : SEER_VEC_DOT2;
-  uint64_t *out = lanes_of(m, (seer_vec){id});
-  bool *hazy = haze_of(m, (seer_vec){id});
-  memset(out, 0, SEER_VEC_MATRIX_LANES * sizeof(*out));
-  memset(hazy, 0, SEER_VEC_MATRIX_LANES * sizeof(*hazy));
-  for (uint32_t r = 0; r < shape.rows; r++) {
-    for (uint32_t c = 0; c < shape.columns; c++) {
-      uint32_t l = r * SEER_VEC_MATRIX_ROWS + c;
-      out[l] = lanes_of(m, node->arg[2])[l];
-      hazy[l] = haze_of(m, node->arg[2])[l];
-      for (uint32_t k = 0; k < shape.depth; k++) {
-        uint32_t x = r * SEER_VEC_MATRIX_ROWS + k, y = k * SEER_VEC_MATRIX_ROWS + c;
-        hazy[l] = hazy[l] || haze_of(m, node->arg[0])[x] || haze_of(m, node->arg[1])[y];
-        if (!seer_vec_apply(op, SEER_VEC_I32, (seer_vec_elem)node->elem,
-                lanes_of(m, node->arg[0])[x], lanes_of(m, node->arg[1])[y], out[l], &out[l])) {
+  seer_vec_matrix_regs regs = seer_vec_matrix_regs_of(node);
+  bool is_halves = node->op == SEER_VEC_MATRIX_DOT2;
+  matrix *sum = matrix_of(m, id, regs.sum);
+  const matrix *x = matrix_of(m, id, regs.x), *y = matrix_of(m, id, regs.y);
+  if (!sum || !x || !y) return false;
+  if (sum->rows != x->rows || sum->columns != y->columns || x->columns != y->rows) {
+    fault(m, id, "%u by %u is no product of %u by %u and %u by %u", sum->rows, sum->columns,
+        x->rows, x->columns, y->rows, y->columns);
+    return false;
+  }
+  for (uint32_t r = 0; r < sum->rows; r++) {
+    for (uint32_t c = 0; c < sum->columns; c++) {
+      for (uint32_t k = 0; k < x->columns; k++) {
+        uint64_t made = 0;
+        if (!seer_vec_apply(is_halves ? SEER_VEC_DOT2 : SEER_VEC_DOT4, SEER_VEC_I32,
+                is_halves ? SEER_VEC_F32 : SEER_VEC_I32, x->bits[r][k], y->bits[k][c],
+                sum->bits[r][c], &made)) {
           fault(m, id, "is not defined in row %u, column %u", r, c);
           return false;
         }
+        sum->bits[r][c] = (uint32_t)made;
+        sum->is_hazy[r][c] |= x->is_hazy[r][k] || y->is_hazy[k][c];
       }
     }
   }
-  settle(m, id);
   return true;
+}
+
+static bool run_matrices(machine *m, uint32_t id) {
+  const seer_vec_node *node = &m->code->node[id];
+  switch ((int)node->op) {
+    case SEER_VEC_MATRIX_SHAPES:
+      set_shapes(m, &m->code->shapes[node->imm]);
+      return true;
+    case SEER_VEC_MATRIX_LOAD:
+    case SEER_VEC_MATRIX_STORE:
+      return access_matrix(m, id);
+    default:
+      return multiply_matrices(m, id);
+  }
 }
 
 static bool access(machine *m, uint32_t id) {
@@ -458,10 +476,6 @@ static bool access(machine *m, uint32_t id) {
       return look_up(m, id);
     case SEER_VEC_STORE:
       return store_lanes(m, id, NULL);
-    case SEER_VEC_MATRIX_LOAD:
-      return load_matrix(m, id);
-    case SEER_VEC_MATRIX_STORE:
-      return store_matrix(m, id);
     case SEER_VEC_LOAD_MASKED:
       return is_known(m, id, 1, "the mask") && load_lanes(m, id, lanes_of(m, node->arg[1]));
     default:
@@ -530,12 +544,13 @@ static bool run_node(machine *m, uint32_t id) {
     case SEER_VEC_STORE:
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
+      return access(m, id);
+    case SEER_VEC_MATRIX_SHAPES:
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
-      return access(m, id);
     case SEER_VEC_MATRIX_DOT4:
     case SEER_VEC_MATRIX_DOT2:
-      return multiply_matrices(m, id);
+      return run_matrices(m, id);
     case SEER_VEC_LOOP:
     case SEER_VEC_WHEN:
     case SEER_VEC_LEAVE_UNLESS:
@@ -652,6 +667,7 @@ static void begin_phase(machine *m) {
 
 static void run_part(machine *m, int64_t part) {
   m->part = part;
+  set_shapes(m, NULL);
   for (uint32_t k = 0; k < m->n_object; k++) {
     object *o = &m->object[k];
     if (o->known) memset(o->known, 0, (size_t)o->n_bytes);

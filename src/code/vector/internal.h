@@ -12,25 +12,25 @@ const char *seer_vec_line(
 // The number of an order in code->order; added if there is none like it. `lane` is borrowed.
 uint32_t seer_vec_add_order(seer_vec_code *code, uint32_t n, const uint16_t *lane);
 
+// The same of code->shapes.
+uint32_t seer_vec_add_shapes(seer_vec_code *code, const seer_vec_shapes *shapes);
+
 static inline bool seer_vec_is_load(const seer_vec_node *node) {
   return node->op == SEER_VEC_LOAD || node->op == SEER_VEC_LOAD_MASKED ||
-      node->op == SEER_VEC_LOOKUP || node->op == SEER_VEC_MATRIX_LOAD;
+      node->op == SEER_VEC_LOOKUP;
 }
 static inline bool seer_vec_is_store(const seer_vec_node *node) {
   return node->op == SEER_VEC_STORE || node->op == SEER_VEC_STORE_MASKED ||
       node->op == SEER_VEC_MATRIX_STORE;
 }
-static inline bool seer_vec_is_matrix(const seer_vec_node *node) {
-  return node->op >= SEER_VEC_MATRIX_LOAD && node->op <= SEER_VEC_MATRIX_DOT2;
-}
 static inline bool seer_vec_is_matrix_access(const seer_vec_node *node) {
   return node->op == SEER_VEC_MATRIX_LOAD || node->op == SEER_VEC_MATRIX_STORE;
 }
-// Bytes that an access of this instruction covers (of a matrix: a row of it), and those that its
-// pointer is aligned to.
+// Bytes that an access of this instruction covers (of a matrix: an element of it), and those that
+// its pointer is aligned to.
 static inline uint32_t seer_vec_access_bytes(const seer_vec_code *code, const seer_vec_node *node) {
   if (node->op == SEER_VEC_LOOKUP) return SEER_VEC_TABLE_BYTES;
-  if (seer_vec_is_matrix_access(node)) return 4 * seer_vec_matrix_of(node).columns;
+  if (seer_vec_is_matrix_access(node)) return 4;
   const seer_vec_node *value = seer_vec_is_store(node) ? seer_vec_at(code, node->arg[1]) : node;
   return seer_vec_elem_bytes((seer_vec_elem)value->elem) * value->lanes;
 }

@@ -112,10 +112,14 @@ static void put_order(printer *p, const seer_vec_node *node) {
   for (uint32_t l = 0; l < order->n; l++) seer_text_printf(&p->text, " %u", order->lane[l]);
 }
 
-static void put_shape(printer *p, const seer_vec_node *node) {
-  seer_vec_matrix m = seer_vec_matrix_of(node);
-  seer_text_printf(&p->text, " rows %u columns %u", m.rows, m.columns);
-  if (!seer_vec_is_matrix_access(node)) seer_text_printf(&p->text, " depth %u", m.depth);
+static void put_shapes(printer *p, const seer_vec_node *node) {
+  if (node->imm < 0 || node->imm >= p->code->n_shapes) {  // broken code is printed too
+    seer_text_put(&p->text, " ?");
+    return;
+  }
+  const seer_vec_shapes *shapes = &p->code->shapes[node->imm];
+  for (uint32_t k = 0; k < SEER_VEC_MATRICES; k++)
+    seer_text_printf(&p->text, " %u by %u", shapes->rows[k], shapes->columns[k]);
 }
 
 // Without its blocks.
@@ -154,15 +158,20 @@ static void put_head(printer *p, uint32_t id) {
     case SEER_VEC_STORE_MASKED:
       put_access(p, node);
       break;
+    case SEER_VEC_MATRIX_SHAPES:
+      put_shapes(p, node);
+      break;
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
-      put_shape(p, node);
+      seer_text_printf(&p->text, " matrix %u", seer_vec_matrix_regs_of(node).sum);
       put_access(p, node);
       break;
     case SEER_VEC_MATRIX_DOT4:
-    case SEER_VEC_MATRIX_DOT2:
-      put_shape(p, node);
+    case SEER_VEC_MATRIX_DOT2: {
+      seer_vec_matrix_regs r = seer_vec_matrix_regs_of(node);
+      seer_text_printf(&p->text, " matrix %u of %u by %u", r.sum, r.x, r.y);
       break;
+    }
     case SEER_VEC_PREFETCH:
       seer_text_printf(&p->text, " level %" PRId64, node->imm);
       break;
@@ -415,17 +424,33 @@ static seer_status parse_order(parser *p, seer_vec_node *node) {
   return SEER_OK;
 }
 
-// "rows 14 columns 16", and of a product "depth 16".
-static seer_status parse_shape(parser *p, seer_vec_node *node) {
-  static const char *const word[] = {"rows", "columns", "depth"};
+// "14 by 16", of each matrix.
+static seer_status parse_shapes(parser *p, seer_vec_node *node) {
+  seer_vec_shapes shapes = {{0}, {0}};
+  int64_t rows, columns;
+  for (uint32_t k = 0; k < SEER_VEC_MATRICES; k++) {
+    SEER_TRY(parse_in(p, 0, SEER_MATRIX_SIDE, &rows));
+    SEER_TRY(seer_scan_expect(p->scan, "by"));
+    SEER_TRY(parse_in(p, 0, SEER_MATRIX_SIDE, &columns));
+    shapes.rows[k] = (uint8_t)rows;
+    shapes.columns[k] = (uint8_t)columns;
+  }
+  node->imm = seer_vec_add_shapes(p->code, &shapes);
+  return SEER_OK;
+}
+
+// "matrix 0", and of a product "of 4 by 5".
+static seer_status parse_matrices(parser *p, seer_vec_node *node) {
+  static const char *const word[] = {"matrix", "of", "by"};
+  bool is_access = seer_vec_is_matrix_access(node);
   int64_t number[3] = {0};
-  for (uint32_t k = 0; k < (seer_vec_is_matrix_access(node) ? 2u : 3u); k++) {
+  for (uint32_t k = 0; k < (is_access ? 1u : 3u); k++) {
     SEER_TRY(seer_scan_expect(p->scan, word[k]));
-    SEER_TRY(parse_in(p, 1, SEER_VEC_MATRIX_ROWS, &number[k]));
+    SEER_TRY(parse_in(p, 0, SEER_VEC_MATRICES - 1, &number[k]));
   }
   node->imm = seer_vec_matrix_imm(
-      (seer_vec_matrix){(uint32_t)number[0], (uint32_t)number[1], (uint32_t)number[2]});
-  return SEER_OK;
+      (seer_vec_matrix_regs){(uint32_t)number[0], (uint32_t)number[1], (uint32_t)number[2]});
+  return is_access ? parse_access(p, node) : SEER_OK;
 }
 
 // What stands behind the arguments.
@@ -457,16 +482,13 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_LOOKUP:
       return parse_access(p, node);
-    case SEER_VEC_MATRIX_STORE:
-      node->lanes = seer_vec_at(p->code, node->arg[1])->lanes;
-      SEER_TRY(parse_shape(p, node));
-      return parse_access(p, node);
+    case SEER_VEC_MATRIX_SHAPES:
+      return parse_shapes(p, node);
     case SEER_VEC_MATRIX_LOAD:
-      SEER_TRY(parse_shape(p, node));
-      return parse_access(p, node);
+    case SEER_VEC_MATRIX_STORE:
     case SEER_VEC_MATRIX_DOT4:
     case SEER_VEC_MATRIX_DOT2:
-      return parse_shape(p, node);
+      return parse_matrices(p, node);
     case SEER_VEC_PREFETCH:
       SEER_TRY(seer_scan_expect(p->scan, "level"));
       return parse_in(p, 1, INT16_MAX, &node->imm);

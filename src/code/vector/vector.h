@@ -84,20 +84,23 @@ typedef struct {
   seer_vec_block body[2];  // LOOP, WHEN
 } seer_vec_node;
 
-// Rows and columns of a matrix, and of a product the columns of its first argument, which are the
-// rows of its second: 1 to SEER_VEC_MATRIX_ROWS each. In `imm` of MATRIX_*; `depth` of products
-// only.
-#define SEER_VEC_MATRIX_ROWS SEER_MATRIX_SIDE
-#define SEER_VEC_MATRIX_LANES (SEER_VEC_MATRIX_ROWS * SEER_VEC_MATRIX_ROWS)
+// The matrices of a call (MATRIX_...): rows and columns of each, 1 to SEER_MATRIX_SIDE, or 0 of one
+// that is not used.
+#define SEER_VEC_MATRICES 8
 typedef struct {
-  uint32_t rows, columns, depth;
-} seer_vec_matrix;
-static inline seer_vec_matrix seer_vec_matrix_of(const seer_vec_node *node) {
-  return (seer_vec_matrix){(uint32_t)(node->imm & 255), (uint32_t)(node->imm >> 8 & 255),
+  uint8_t rows[SEER_VEC_MATRICES], columns[SEER_VEC_MATRICES];
+} seer_vec_shapes;
+
+// Those that an instruction names: a load and a store the first.
+typedef struct {
+  uint32_t sum, x, y;
+} seer_vec_matrix_regs;
+static inline seer_vec_matrix_regs seer_vec_matrix_regs_of(const seer_vec_node *node) {
+  return (seer_vec_matrix_regs){(uint32_t)(node->imm & 255), (uint32_t)(node->imm >> 8 & 255),
       (uint32_t)(node->imm >> 16 & 255)};
 }
-static inline int64_t seer_vec_matrix_imm(seer_vec_matrix m) {
-  return (int64_t)(m.rows | m.columns << 8 | m.depth << 16);
+static inline int64_t seer_vec_matrix_imm(seer_vec_matrix_regs r) {
+  return (int64_t)(r.sum | r.x << 8 | r.y << 16);
 }
 
 // `value` as often as fits n_bytes, a multiple of 64; aligned to 64.
@@ -129,6 +132,8 @@ typedef struct {
   seer_vec_fill *fill;
   uint32_t n_order, cap_order;
   seer_vec_order *order;  // all different
+  uint32_t n_shapes, cap_shapes;
+  seer_vec_shapes *shapes;  // all different
   uint32_t n_phase;
   seer_vec_phase phase[SEER_DAG_MAX_STAGES];
   struct seer_vec_consts *consts;  // build.c
@@ -210,14 +215,13 @@ seer_vec seer_vec_load_masked(seer_vec_builder *b, seer_vec pointer, seer_vec ma
     seer_vec otherwise, uint32_t align, uint32_t buf, bool is_invariant);
 void seer_vec_store_masked(seer_vec_builder *b, seer_vec value, seer_vec pointer, seer_vec mask,
     uint32_t align, uint32_t buf);
-// Words, or sums of products of them: `elem` is I32 or F32.
-seer_vec seer_vec_matrix_load(seer_vec_builder *b, seer_vec_elem elem, seer_vec_matrix shape,
-    seer_vec pointer, seer_vec stride, uint32_t align, uint32_t buf);
-void seer_vec_matrix_store(seer_vec_builder *b, seer_vec_matrix shape, seer_vec value,
-    seer_vec pointer, seer_vec stride, uint32_t align, uint32_t buf);
+void seer_vec_matrix_shapes(seer_vec_builder *b, const seer_vec_shapes *shapes);
+void seer_vec_matrix_load(seer_vec_builder *b, uint32_t matrix, seer_vec pointer, seer_vec stride,
+    uint32_t align, uint32_t buf);
+void seer_vec_matrix_store(seer_vec_builder *b, uint32_t matrix, seer_vec pointer, seer_vec stride,
+    uint32_t align, uint32_t buf);
 // op: MATRIX_DOT4 or MATRIX_DOT2
-seer_vec seer_vec_matrix_dot(seer_vec_builder *b, seer_vec_op op, seer_vec_matrix shape, seer_vec x,
-    seer_vec y, seer_vec sum);
+void seer_vec_matrix_dot(seer_vec_builder *b, seer_vec_op op, seer_vec_matrix_regs regs);
 void seer_vec_prefetch(seer_vec_builder *b, seer_vec pointer, uint32_t level);
 void seer_vec_fence(seer_vec_builder *b);
 void seer_vec_leave_unless(seer_vec_builder *b, seer_vec cond);

@@ -419,7 +419,10 @@ static seer_status check_place(const verifier *v, uint32_t id, uint8_t elem) {
   bool is_other = is_local ? roots->buf != SEER_VEC_NO_BUF
                            : roots->buf != SEER_VEC_NO_BUF && roots->buf != node->buf;
   if (is_other) return FAULT(v, id, "points to $%s", loop->buf[roots->buf].name);
-  if (elem != memory_elem(buf->dtype))
+  // Bytes and halves are loaded as words of several, too.
+  bool is_word = !seer_vec_is_store(node) && elem == SEER_VEC_I32 &&
+      (memory_elem(buf->dtype) == SEER_VEC_I8 || memory_elem(buf->dtype) == SEER_VEC_I16);
+  if (elem != memory_elem(buf->dtype) && !is_word)
     return FAULT(
         v, id, "%s, the buffer is of %s", seer_vec_elem_names[elem], seer_dtype_name(buf->dtype));
   if (!seer_vec_is_store(node)) return SEER_OK;
@@ -460,49 +463,57 @@ static seer_status check_access(const verifier *v, uint32_t id) {
 
 // ---- matrices
 
-static seer_status check_count(const verifier *v, uint32_t id, const char *what, uint32_t n) {
-  if (n >= 1 && n <= SEER_VEC_MATRIX_ROWS) return SEER_OK;
-  return FAULT(v, id, "%u %s, must be 1 to %d", n, what, SEER_VEC_MATRIX_ROWS);
+static seer_status check_shapes(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id];
+  if (node->imm < 0 || node->imm >= v->code->n_shapes)
+    return FAULT(v, id, "shapes %" PRId64 ", there are %u", node->imm, v->code->n_shapes);
+  const seer_vec_shapes *s = &v->code->shapes[node->imm];
+  for (uint32_t k = 0; k < SEER_VEC_MATRICES; k++) {
+    bool fits = s->rows[k] <= SEER_MATRIX_SIDE && s->columns[k] <= SEER_MATRIX_SIDE;
+    if (!fits || (s->rows[k] == 0) != (s->columns[k] == 0))
+      return FAULT(v, id, "%u by %u, must be 1 to %d, or 0 by 0", s->rows[k], s->columns[k],
+          SEER_MATRIX_SIDE);
+  }
+  return SEER_OK;
 }
 
-// The words of a row lie in elements of the buffer, whatever these are; sums are its elements. A
-// load has its place checked as a load of such elements, so that bytes and halves may be words.
+static seer_status check_numbers(const verifier *v, uint32_t id) {
+  seer_vec_matrix_regs r = seer_vec_matrix_regs_of(&v->code->node[id]);
+  bool is_different =
+      seer_vec_is_matrix_access(&v->code->node[id]) || (r.sum != r.x && r.sum != r.y && r.x != r.y);
+  if (r.sum < SEER_VEC_MATRICES && r.x < SEER_VEC_MATRICES && r.y < SEER_VEC_MATRICES &&
+      is_different)
+    return SEER_OK;
+  return FAULT(v, id, "must be different matrices below %d", SEER_VEC_MATRICES);
+}
+
+// Elements are words, whatever those of the buffer are, or sums, which are its elements.
 static seer_status check_matrix_access(const verifier *v, uint32_t id) {
   const seer_vec_node *node = &v->code->node[id];
-  bool is_store = node->op == SEER_VEC_MATRIX_STORE;
-  uint8_t elem = is_store ? at(v, node->arg[1])->elem : node->elem;
-  seer_vec_matrix m = seer_vec_matrix_of(node);
-  SEER_TRY(check_count(v, id, "rows", m.rows));
-  SEER_TRY(check_count(v, id, "columns", m.columns));
+  SEER_TRY(check_numbers(v, id));
   if (at(v, node->arg[0])->elem != SEER_VEC_PTR)
     return FAULT(v, id, "argument 1 is %s, must be ptr", type_of(v, node->arg[0]));
-  SEER_TRY(check_arg(v, id, is_store ? 2 : 1, SEER_VEC_I64, 1));
-  if (elem != SEER_VEC_I32 && elem != SEER_VEC_F32)
-    return FAULT(v, id, "is not defined on %s", seer_vec_elem_names[elem]);
-  if (is_store) SEER_TRY(check_arg(v, id, 1, elem, SEER_VEC_MATRIX_LANES));
-  SEER_TRY(check_value(v, id, is_store ? SEER_VEC_VOID : elem, SEER_VEC_MATRIX_LANES));
+  SEER_TRY(check_arg(v, id, 1, SEER_VEC_I64, 1));
   if (node->is_invariant) return FAULT(v, id, "%s", "a matrix is never said to be invariant");
   if (node->align != 0 && !is_power_of_two(node->align))
     return FAULT(v, id, "aligned to %u, must be a power of two", node->align);
   if (is_slot(v, node->arg[0])) return check_slot_access(v, id);
   if (node->buf >= v->code->loop->n_buf)
     return FAULT(v, id, "buffer %u, there are %u", node->buf, v->code->loop->n_buf);
-  bool is_words = !is_store && elem == SEER_VEC_I32;
-  if (is_words) elem = (uint8_t)memory_elem(v->code->loop->buf[node->buf].dtype);
-  return check_place(v, id, elem);
+  return check_place(v, id, (uint8_t)memory_elem(v->code->loop->buf[node->buf].dtype));
 }
 
-static seer_status check_matrix_product(const verifier *v, uint32_t id) {
-  const seer_vec_node *node = &v->code->node[id];
-  seer_vec_matrix m = seer_vec_matrix_of(node);
-  SEER_TRY(check_count(v, id, "rows", m.rows));
-  SEER_TRY(check_count(v, id, "columns", m.columns));
-  SEER_TRY(check_count(v, id, "words deep", m.depth));
-  uint8_t sum = node->op == SEER_VEC_MATRIX_DOT4 ? SEER_VEC_I32 : SEER_VEC_F32;
-  for (uint32_t k = 0; k < 2; k++)
-    SEER_TRY(check_arg(v, id, k, SEER_VEC_I32, SEER_VEC_MATRIX_LANES));
-  SEER_TRY(check_arg(v, id, 2, sum, SEER_VEC_MATRIX_LANES));
-  return check_value(v, id, sum, SEER_VEC_MATRIX_LANES);
+static seer_status check_matrices(const verifier *v, uint32_t id) {
+  SEER_TRY(check_value(v, id, SEER_VEC_VOID, 0));
+  switch ((int)v->code->node[id].op) {
+    case SEER_VEC_MATRIX_SHAPES:
+      return check_shapes(v, id);
+    case SEER_VEC_MATRIX_LOAD:
+    case SEER_VEC_MATRIX_STORE:
+      return check_matrix_access(v, id);
+    default:
+      return check_numbers(v, id);
+  }
 }
 
 // Values that are there.
@@ -580,12 +591,12 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return check_access(v, id);
+    case SEER_VEC_MATRIX_SHAPES:
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
-      return check_matrix_access(v, id);
     case SEER_VEC_MATRIX_DOT4:
     case SEER_VEC_MATRIX_DOT2:
-      return check_matrix_product(v, id);
+      return check_matrices(v, id);
     case SEER_VEC_PREFETCH:
     case SEER_VEC_FENCE:
     case SEER_VEC_LOOP:

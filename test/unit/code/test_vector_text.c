@@ -132,7 +132,13 @@ static const char every_body[] =
     "    %98 i1x8 = shuffle %57, i1x8 0 lanes 7 8 6 8 5 8 4 15\n"
     "    %99 ptr = buffer $bytes\n"
     "    %100 i8x4 = lookup %99, i8x4 -1 align 1 $bytes invariant\n"
-    "    %101 f32x4 = dot2 %86, i32x4 -1, f32x4 0.5\n";
+    "    %101 f32x4 = dot2 %86, i32x4 -1, f32x4 0.5\n"
+    "    matrix_shapes 2 by 3 2 by 4 4 by 3 0 by 0 0 by 0 16 by 16 1 by 16 16 by 1\n"
+    "    matrix_load fill[0], i64 8 matrix 2 $table\n"
+    "    matrix_dot4 matrix 0 of 1 by 2\n"
+    "    matrix_dot2 matrix 5 of 6 by 7\n"
+    "    %102 ptr = buffer $i32\n"
+    "    matrix_store %102, i64 16 matrix 0 align 4 $i32\n";
 
 typedef struct {
   seer_arena *arena;
@@ -353,6 +359,14 @@ static const struct {
     {"%4 ptr = buffer $packed\nstore %4, f32 1 $packed\n", "a store to what is only read"},
     {"store fill[0], f32 1 $f32\n", "a store to what is only read"},
     {"%4 ptr = select i1 1, %1, fill[0]\nstore %4, f32 1 $f32\n", "a store to what is only read"},
+    {"matrix_shapes 2 by 0 0 by 0 0 by 0 0 by 0 0 by 0 0 by 0 0 by 0 0 by 0\n", "2 by 0, must be"},
+    {"matrix_dot4 matrix 0 of 1 by 1\n", "must be different matrices"},
+    {"matrix_dot4 matrix 0 of 0 by 1\n", "must be different matrices"},
+    {"matrix_load %3, i64 4 matrix 0 $in\n", "argument 1 is i64, must be ptr"},
+    {"matrix_load %0, i32 4 matrix 0 $in\n", "argument 2 is i32, must be i64x1"},
+    {"matrix_load %0, i64 4 matrix 0 $f32\n", "points to $in"},
+    {"matrix_store %0, i64 4 matrix 0 $in\n", "a store to what is only read"},
+    {"slot[0] = f32 * 4\nmatrix_load slot[0], i64 4 matrix 0\n", "a slot has no rows"},
     {"%4 ptr = buffer $local\n", "or a local one"},
     {"%4 f32x4 = load_masked %0, i1x2 1, f32x4 0 $in\n", "argument 2 is i1x2, must be i1x4"},
     {"%4 f32x4 = load_masked %0, i1x4 1, f32x2 0 $in\n", "argument 3 is f32x2"},
@@ -484,6 +498,8 @@ static void too_many_counters_are_found(void **state) {
 }
 
 // ---- what the interpreter finds, and what it lets pass (says: NULL)
+#define SHAPES "matrix_shapes 2 by 3 2 by 4 4 by 3 0 by 0 0 by 0 0 by 0 0 by 0 0 by 0\n"
+
 static const struct {
   const char *body, *says;
 } runs[] = {
@@ -593,6 +609,18 @@ static const struct {
      "%5 i64 = udiv i64 1, i64 0\n",
         NULL},
     {"when i1 1 {\n} else {\n%4 i64 = udiv i64 1, i64 0\n}\n", NULL},
+    // matrices
+    {SHAPES "matrix_load %0, i64 16 matrix 1 align 4 $in\n", NULL},
+    {"matrix_load %0, i64 16 matrix 1 align 4 $in\n", "matrix 1 has no shape"},
+    {SHAPES "matrix_load %0, i64 16 matrix 3 align 4 $in\n", "matrix 3 has no shape"},
+    {SHAPES "matrix_load %0, i64 241 matrix 1 align 1 $in\n", "bytes 241 to 257 of 256"},
+    {SHAPES "matrix_load %0, i64 -1 matrix 1 align 4 $in\n", "bytes -1 to 15 of 256"},
+    {SHAPES "matrix_dot4 matrix 0 of 2 by 1\n", "2 by 3 is no product of 4 by 3 and 2 by 4"},
+    {SHAPES "matrix_dot2 matrix 0 of 1 by 2\nmatrix_store %1, i64 12 matrix 0 align 4 $f32\n",
+        NULL},
+    {SHAPES "matrix_load %2, i64 16 matrix 1 align 4 $local\nmatrix_dot4 matrix 0 of 1 by 2\n"
+            "matrix_store %1, i64 12 matrix 0 align 4 $f32\n",
+        "row 0, column 0 is not known, and others read it"},
     // what is invariant
     {"%4 f32 = load %1 $f32 invariant\n", NULL},
     {"%4 f32 = load %1 $f32 invariant\nwhen i1 0 {\nstore %1, f32 1 $f32\n}\n",
