@@ -60,6 +60,8 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
 
 // Copies of statements in all versions that tails may lead to; beyond that tails are predicated.
 #define MAX_TAIL_COPIES 400
+// Around products of matrices, which vectors do many times slower.
+#define MAX_MATRIX_TAIL_COPIES 800
 
 typedef struct {
   seer_gen *g;
@@ -188,18 +190,23 @@ static bool add_tail(version_test *t, uint32_t id, const seer_sum *bound) {
   return true;
 }
 
-static int64_t count_copies(const seer_gen *g, uint32_t id, bool is_alone) {
+static int64_t count_copies(const seer_gen *g, uint32_t id, bool is_alone, bool *out_has_matrices) {
   int64_t sum = 0;
   for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
     const seer_tile_for *plan = &g->tile->of[id];
     if (node->kind == SEER_NODE_STORE) sum++;
     if (node->kind != SEER_NODE_FOR) continue;
+    if (plan->is_matrix) {
+      *out_has_matrices = true;
+      sum += SEER_MATRIX_MAX_SUMS;
+      continue;
+    }
     int64_t trip = g->now[id].trip;
     int64_t times = plan->mode == SEER_TILE_COPIES ? trip
         : plan->mode == SEER_TILE_LANES            ? (trip + plan->lanes - 1) / plan->lanes
                                                    : plan->step;
-    sum += times * count_copies(g, node->body, false);
+    sum += times * count_copies(g, node->body, false, out_has_matrices);
   }
   return sum;
 }
@@ -266,7 +273,9 @@ bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {
 
 const seer_gen_versions *seer_gen_find_versions(seer_gen *g, uint32_t id, bool is_alone) {
   version_test t = {.g = g, .out = SEER_NEW(g->arena, seer_gen_versions)};
-  t.no_tails = count_copies(g, id, is_alone) * 3 > MAX_TAIL_COPIES;
+  bool has_matrices = false;
+  int64_t copies = count_copies(g, id, is_alone, &has_matrices);
+  t.no_tails = copies * 3 > (has_matrices ? MAX_MATRIX_TAIL_COPIES : MAX_TAIL_COPIES);
   collect(&t, id, is_alone);
   return t.out;
 }
