@@ -2,7 +2,7 @@
 from fault import Fault as F
 
 GEN, MATH, LLVM, SOURCE, BUILD = "src/code/gen/", "src/code/math/", "src/code/llvm/translate.c", "src/code/source/", "src/code/build/"
-ACCESS = "src/code/access/"
+ACCESS, TILE = "src/code/access/", "src/code/tile/"
 
 CODE = [
     F("what all images read is gone behind the first", "lifetime", BUILD + "plan.c",
@@ -95,6 +95,18 @@ CODE = [
       """    "  (void)a_even;\\n  (void)b_even;\\n  (void)a_odd;\\n  (void)b_odd;\\n"
     "  return ($V)(($U)c + ($U)$P_madd_epi16($P_maddubs_epi16(($I)a, ($I)b), $P_set1_epi16(1)));\\n\"""",
       "test_code_source|property_source"),
+    F("words of a matrix apart", "stride", TILE + "matrices.c", "stride_of(tile, out->x, k, &along) && along == 4 &&",
+      "stride_of(tile, out->x, k, &along) && along != 0 &&", "test_property_matrices|test_code_matrix"),
+    F("matrices where bounds cut", "guard", GEN + "matrix.c",
+      "  for (; id != out->store; id = node[id].body)\n    if (seer_gen_cuts(g, id)) return false;\n", "", "test_property_matrices"),
+    F("shapes of another product", "stale", GEN + "matrix.c",
+      "  if (!are_same(&shapes, &g->shapes)) seer_vec_matrix_shapes(g->b, &shapes);\n", "", "test_property_matrices|test_code_matrix"),
+    F("a factor of the step before", "stale", GEN + "matrix.c", "  memset(g->matrix->held, 0, sizeof(g->matrix->held));\n", "",
+      "test_property_matrices|test_code_matrix"),
+    F("sums of matrices in vectors' registers", "scratch", TILE + "registers.c",
+      "    is_fixed[tile->loop->node[m.store].buf[0]] = false;\n", "", "test_property_matrices"),
+    F("rows of matrices from the shorter loop", "off-by-one", "src/space/matrix.h", "return side % n == 0 ? n : 0;", "return n;",
+      "test_property_matrices|test_code_matrix"),
     F("words beyond an edge are 0", "products of bytes", GEN + "expr.c", "fill = bits_of_constant(otherwise);", "fill = 0 & bits_of_constant(otherwise);",
       "test_property_formulations"),
     F("halves of a table swapped", "tables of bytes", "src/code/llvm/lookup.c",
