@@ -32,6 +32,8 @@ static const byte_net nets[] = {
         .has_epilogue = true},
     {.n = 1, .h = 9, .w = 18, .ic = 32, .oc = 24, .window = 3, .pad = 1, .stride = 2, .zero = 77},
     {.n = 1, .h = 6, .w = 8, .ic = 24, .oc = 16, .is_signed = true, .zero = -3},
+    // words along channels lie apart: no matrices
+    {.n = 1, .h = 4, .w = 16, .ic = 64, .oc = 16, .is_nchw = true},
 };
 
 typedef struct {
