@@ -143,6 +143,8 @@ static seer_status info_library(seer_context *context, const char *path) {
   print_values(json_object_get(info, "bound"), "bound", arena);
   const char *precision = seer_description_text(info, "precision", arena);
   if (*precision) printf("%-12s%s\n", "precision", precision);
+  const char *denormals = seer_description_text(info, "denormals", arena);
+  if (*denormals) printf("%-12s%s\n", "denormals", denormals);
   printf("%-12s%.1f MiB\n", "weights", number(info, "weights", "bytes") / 1048576);
   printf("%-12s%.1f MiB activations, %.1f MiB shared, %.1f KiB a thread\n", "memory",
       number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,

@@ -5,6 +5,8 @@
 // --against onnxruntime the judge is ONNX Runtime, which shares nothing with it (cli/against.h).
 // With --layers what each step leaves in memory is held against the judge's values, too
 // (cli/layers.h). What the references share with what they judge: doc/verify.md.
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/os.h"
@@ -30,6 +32,7 @@ typedef struct {
   bool is_peer, has_layers;
   double rtol, atol;  // rtol -1: by the types
   seer_dtype products;  // what the library was made with
+  bool flushes_denormals;  // so was it
   seer_use tuned, literal;  // literal: not open where ONNX Runtime is asked
   const char *dir;  // of the literal library, and of files for ONNX Runtime
   seer_network *network;  // the literal one
@@ -87,9 +90,14 @@ typedef struct {
   seer_layers_verdict layers;  // with --layers
 } answers;
 
+// Where denormals are flushed, what is below the smallest normal number of f32 is as good as zero.
+static double atol_of(const comparison *c) {
+  return c->flushes_denormals ? fmax(c->atol, FLT_MIN) : c->atol;
+}
+
 // The library's run. What its steps leave is looked at on the way.
 static seer_status run_tuned(comparison *c, answers *a) {
-  return c->has_layers ? seer_layers_judge(&c->tuned, &a->expected, c->rtol, c->atol, &a->layers)
+  return c->has_layers ? seer_layers_judge(&c->tuned, &a->expected, c->rtol, atol_of(c), &a->layers)
                        : seer_use_run(&c->tuned);
 }
 
@@ -136,7 +144,7 @@ static bool compare_output(comparison *c, int32_t i, const answers *a, double rt
       memcmp(io.dim, expected->dim, (size_t)io.rank * sizeof io.dim[0]) == 0;
   seer_difference d = {0};
   if (is_shaped)
-    d = seer_compare(io.onnx_dtype, tuned->output[i], a->expected.data[i], n, rtol, c->atol);
+    d = seer_compare(io.onnx_dtype, tuned->output[i], a->expected.data[i], n, rtol, atol_of(c));
   seer_report_output(&c->report, &io, expected, is_shaped ? &d : NULL);
   if (is_shaped && c->products != SEER_DTYPE_F32) {
     seer_deviation deviation = seer_deviation_of_output(&io, tuned->output[i], a->expected.data[i]);
@@ -189,7 +197,7 @@ static seer_status judge_literal(comparison *c, uint32_t set, const answers *a, 
   kept_values kept = keep_values(c, a);
   seer_steps_verdict v;
   SEER_TRY(seer_verify_steps(c->network->set[set], see_value, &kept, INTERPRETER_BUDGET,
-      (uint64_t)seer_context_i64(c->context, SEER_OPT_SEED), c->arena, &v));
+      (uint64_t)seer_context_i64(c->context, SEER_OPT_SEED), c->flushes_denormals, c->arena, &v));
   seer_report_nodes(&c->report, &v);
   *out_is_ok = *out_is_ok && !v.wrong[0];
   return SEER_OK;
@@ -275,6 +283,16 @@ static seer_status take_shapes(seer_context *context, seer_use *use) {
   return SEER_OK;
 }
 
+// Whether its kernels flush denormals: those of the reference do the same then.
+static seer_status take_denormals(comparison *c, const json_t *info) {
+  c->flushes_denormals = *seer_description_text(info, "denormals", c->arena) != '\0';
+  bool is_same = seer_context_bool(c->context, SEER_OPT_FLUSH_DENORMALS) == c->flushes_denormals;
+  if (seer_context_is_set(c->context, SEER_OPT_FLUSH_DENORMALS) && !is_same)
+    return SEER_FAIL(INVALID, "%s was made %s --flush-denormals", c->tuned.path,
+        c->flushes_denormals ? "with" : "without");
+  return seer_context_set(c->context, "flush-denormals", c->flushes_denormals ? "1" : "0");
+}
+
 // What the library says that it was made with, unless the user did; a library of an earlier version
 // says nothing.
 static seer_status take_precision(comparison *c) {
@@ -283,7 +301,9 @@ static seer_status take_precision(comparison *c) {
   bool is_given = seer_context_is_set(c->context, SEER_OPT_PRECISION);
   SEER_TRY(seer_description_read(use->path, use->api->info_json(use->model), &info));
   const char *own = seer_arena_strdup(c->arena, seer_description_text(info, "precision", c->arena));
+  seer_status status = take_denormals(c, info);
   json_decref(info);
+  if (status) return status;
   if (!is_given && *own) SEER_TRY(seer_context_set(c->context, "precision", own));
   SEER_TRY(seer_front_precision(c->context, &c->products));
   if (!*own || strcmp(seer_dtype_name(c->products), own) == 0) return SEER_OK;

@@ -280,6 +280,7 @@ static seer_kernel_call call_of(
       .scratch = at->scratch,
       .scratch_stride = at->scratch_stride,
       .times = session->times,
+      .flushes_denormals = at->of->plan->flushes_denormals,
   };
 }
 

@@ -400,6 +400,7 @@ static const char *check_header(const void *blob, uint64_t n_bytes) {
   if (h->n_bytes != n_bytes) return "its size is wrong";
   const char *wrong = check_sections(blob, n_bytes);
   if (wrong) return wrong;
+  if (h->flushes_denormals > 1) return "a mode that is none";
   if (h->features_string >= h->strings_bytes || h->cpu_string >= h->strings_bytes)
     return "features out of bounds";
   if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES ||

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define SEER_PLAN_MAGIC 0x6E616C7072656573u  // "seerplan"
-#define SEER_PLAN_VERSION 4
+#define SEER_PLAN_VERSION 5
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
 #define SEER_PLAN_PART_ALIGN 8  // of parts of values in the arena: the largest element's bytes
@@ -54,6 +54,8 @@ typedef struct {
   uint32_t n_branch, branch_offset;  // seer_plan_branch, indexed by steps
   uint32_t n_made, made_offset;  // seer_plan_made, in the order of their steps
   uint32_t n_extent, extent_offset;  // int64_t, indexed by made values
+  uint32_t flushes_denormals;  // kernels take denormal numbers for zeros, and make none
+  uint32_t reserved;
 } seer_plan_header;
 
 typedef enum {

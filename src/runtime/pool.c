@@ -32,6 +32,7 @@
 #include "base/base.h"
 #include "base/processors.h"
 #include "runtime/cpu.h"
+#include "runtime/denormals.h"
 #include "runtime/exec.h"
 #include "runtime/fork.h"
 
@@ -545,6 +546,19 @@ static void take_buffers(
   out[call->n_arg] = call->scratch ? call->scratch + thread * call->scratch_stride : NULL;
 }
 
+// Around each part, on whatever thread it runs: the pool may be of another library, its threads the
+// caller's own.
+static void run_phase(
+    const seer_kernel_call *call, uint32_t phase, void *const *buffers, uint32_t part) {
+  if (!call->flushes_denormals) {
+    call->phase[phase](buffers, part);
+    return;
+  }
+  const seer_denormals was = seer_denormals_flush();
+  call->phase[phase](buffers, part);
+  seer_denormals_restore(was);
+}
+
 static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
   kernel_job *job = arg;
   const seer_kernel_call *call = job->call;
@@ -552,11 +566,11 @@ static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
   void *buffers[SEER_PLAN_MAX_ARGS + 1];
   take_buffers(call, thread, buffers);
   if (!call->times) {
-    call->phase[job->phase](buffers, part);
+    run_phase(call, job->phase, buffers, part);
     return;
   }
   double before = seer_pool_now_s();
-  call->phase[job->phase](buffers, part);
+  run_phase(call, job->phase, buffers, part);
   call->times->lanes[thread].busy_s += seer_pool_now_s() - before;
 }
 
@@ -593,5 +607,5 @@ void seer_pool_run_alone(const seer_kernel_call *call, uint32_t thread) {
   void *buffers[SEER_PLAN_MAX_ARGS + 1];
   take_buffers(call, thread, buffers);
   for (uint32_t p = 0; p < call->n_phase; p++)
-    for (uint32_t part = 0; part < call->n_parts[p]; part++) call->phase[p](buffers, part);
+    for (uint32_t part = 0; part < call->n_parts[p]; part++) run_phase(call, p, buffers, part);
 }

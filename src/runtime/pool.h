@@ -49,6 +49,8 @@ typedef struct {
   uint8_t *scratch;  // NULL: none
   uint64_t scratch_stride;
   seer_pool_times *times;  // NULL: nothing is timed
+  // Parts run with denormal numbers as zeros (runtime/denormals.h). A thread is left as it was.
+  bool flushes_denormals;
 } seer_kernel_call;
 
 // What a parallel-for that was wrapped did wrong in a phase: a part or a thread that is none, or

@@ -84,6 +84,21 @@ typedef struct {
   bool is_back;  // not left because memory ran out: then the kernels' arenas are gone already
 } build;
 
+static bool flushes_denormals(const build *b) {
+  return seer_context_bool(b->context, SEER_OPT_FLUSH_DENORMALS);
+}
+
+// Of C for any processor the runtime finds out where it is compiled.
+static seer_status check_mode(const build *b) {
+  const seer_target *target = seer_context_target(b->context);
+  bool has_mode = seer_target_is_c(target) || strncmp(target->triple, "x86_64", 6) == 0 ||
+      strncmp(target->triple, "aarch64", 7) == 0;
+  if (has_mode || !flushes_denormals(b)) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "--flush-denormals: the runtime knows no such mode of %s, only of x86_64 and aarch64",
+      target->triple);
+}
+
 // All plans, and the weights that they read.
 static seer_status plan_all(build *b, seer_built_plan *plan) {
   const seer_network *network = b->network;
@@ -99,6 +114,7 @@ static seer_status plan_all(build *b, seer_built_plan *plan) {
   for (uint32_t s = 0; s < network->n_set; s++) {
     plan[s].header.weight_bytes = weight_bytes;
     plan[s].header.weight_hash = weight_hash;
+    plan[s].header.flushes_denormals = flushes_denormals(b);
   }
   return SEER_OK;
 }
@@ -108,6 +124,7 @@ static seer_status build_into(build *b) {
   const seer_network *network = b->network;
   seer_arena *arena = b->arena;
   uint64_t start = seer_os_now_ns();
+  SEER_TRY(check_mode(b));
   SEER_TRY(seer_build_kernels(context, network, b->choice, b->form, b->packs, arena, &b->kernels));
   log_phase(context, "kernels", &start);
   seer_built_plan *plan = SEER_NEW_ARRAY(arena, seer_built_plan, network->n_set);

@@ -227,6 +227,7 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
   if (strcmp(precision, seer_dtype_name(SEER_DTYPE_F32)) != 0)
     seer_text_printf(&text, "  \"precision\": \"%s\",\n", precision);
+  if (plan[0].header.flushes_denormals) seer_text_put(&text, "  \"denormals\": \"flushed\",\n");
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);
   put_values(&text, "outputs", network->graph, network->graph->output, network->graph->n_output);
   put_bound(&text, network->graph, arena);

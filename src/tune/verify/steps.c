@@ -2,6 +2,7 @@
 // not agree with.
 #include "tune/verify/steps.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ typedef struct {
   void *user;
   double budget;  // iterations for one step
   uint64_t seed;
+  bool flushes_denormals;
   seer_arena *arena, *scratch;
   seer_steps_verdict *out;
 } judge;
@@ -48,6 +50,25 @@ static const void *at_bounds(const judge *j, seer_val v, seer_seen_value seen) {
     memcpy(whole + to * elem_bytes, (const uint8_t *)seen.data + i * elem_bytes, elem_bytes);
   }
   return whole;
+}
+
+static double smallest_normal(seer_dtype dtype) {
+  return dtype == SEER_DTYPE_F32 ? FLT_MIN : dtype == SEER_DTYPE_F64 ? DBL_MIN : 0;
+}
+
+// What kernels take it for. (Halves are computed in f32, of which theirs are normal numbers.)
+static const void *as_read(const judge *j, seer_val v, const void *data) {
+  const seer_value *value = seer_graph_value(j->network->graph, v);
+  double least = smallest_normal(value->dtype);
+  if (!j->flushes_denormals || least == 0) return data;
+  int64_t n = seer_value_elems(value);
+  uint32_t elem_bytes = seer_dtype_bytes(value->dtype);
+  uint8_t *copy = seer_arena_alloc(j->scratch, (size_t)n * elem_bytes + 1, 64);
+  memcpy(copy, data, (size_t)n * elem_bytes);
+  for (int64_t i = 0; i < n; i++)
+    if (fabs(seer_dtype_load_f64(value->dtype, copy, i)) < least)
+      memset(copy + i * elem_bytes, 0, elem_bytes);
+  return copy;
 }
 
 static seer_seen_value see(const judge *j, seer_val v) {
@@ -145,7 +166,8 @@ static void judge_result(judge *j, const seer_step *step, seer_dag_eval *eval, u
   int64_t n = seer_dims_elems(r.dim, buf->rank);
   if (n <= 0) return;
   if (seer_dtype_is_float(buf->dtype))
-    r.tolerance = step_tolerance(buf->dtype) * largest(buf->dtype, seen.data, n);
+    r.tolerance = step_tolerance(buf->dtype) * largest(buf->dtype, seen.data, n) +
+        (j->flushes_denormals ? smallest_normal(buf->dtype) : 0);
   else if (buf->dtype != SEER_DTYPE_BOOL && reads_floats(dag) && !finds_places(dag))
     r.tolerance = 1;
   double iterations[SEER_DAG_MAX_STAGES], all = 1;
@@ -190,7 +212,7 @@ static void judge_kernel(judge *j, const seer_step *step) {
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
     seer_val v = step->value_of_buf[b];
-    seer_dag_eval_set_input(eval, b, at_bounds(j, v, see(j, v)));
+    seer_dag_eval_set_input(eval, b, as_read(j, v, at_bounds(j, v, see(j, v))));
   }
   for (uint32_t b = 0; b < dag->n_buf && !j->out->wrong[0]; b++)
     if (dag->buf[b].is_output) judge_result(j, step, eval, b);
@@ -239,13 +261,15 @@ static void judge_step(judge *j, const seer_step *step) {
 }
 
 seer_status seer_verify_steps(const seer_network *network, seer_see_value see_value, void *user,
-    double budget, uint64_t seed, seer_arena *arena, seer_steps_verdict *out) {
+    double budget, uint64_t seed, bool flushes_denormals, seer_arena *arena,
+    seer_steps_verdict *out) {
   *out = (seer_steps_verdict){.wrong_node = "", .wrong_ops = "", .wrong = ""};
   judge j = {.network = network,
       .see = see_value,
       .user = user,
       .budget = budget / fmax(1, network->n_step),
       .seed = seed,
+      .flushes_denormals = flushes_denormals,
       .arena = arena,
       .out = out};
   for (uint32_t s = 0; s < network->n_step && !out->wrong[0]; s++) {

@@ -28,7 +28,10 @@ typedef struct {
 // Of a network that seer_front_load_literal made: orders and pitches are plain. Steps whose results
 // take more than their share of `budget` (iterations of the interpreter, in all) are judged by a
 // sample of elements: corners, ends of rows, and seeded others. Errors: RESOURCE.
+//   flushes_denormals  the run took denormal numbers for zeros: so is what the interpreter reads,
+//                      and what it finds below the smallest normal number is as good as zero
 SEER_MUST_USE seer_status seer_verify_steps(const seer_network *network, seer_see_value see,
-    void *user, double budget, uint64_t seed, seer_arena *arena, seer_steps_verdict *out);
+    void *user, double budget, uint64_t seed, bool flushes_denormals, seer_arena *arena,
+    seer_steps_verdict *out);
 
 #endif

@@ -47,6 +47,7 @@ static void each_field(void **state) {
   (void)state;
   EXPECT_BAD(plan.header.magic ^= 1);
   EXPECT_BAD(plan.header.version++);
+  EXPECT_BAD(plan.header.flushes_denormals = 2);
   EXPECT_BAD(plan.header.n_bytes--);
   EXPECT_BAD(plan.header.n_step = 1u << 31);
   EXPECT_BAD(plan.header.n_arg = 1u << 30);

@@ -1,5 +1,6 @@
 // The pool: every part exactly once, results visible when run returns, threads distinct, sleeping
 // and waking.
+#include <float.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -209,7 +210,7 @@ static void kernels(void **state) {
       seer_pool_lane lanes[4];
       seer_pool_times times = {lanes, 1, 1};
       const seer_kernel_call call = {
-          phase, n_parts, 2, buffers, 1, scratch, 512, round % 2 ? &times : NULL};
+          phase, n_parts, 2, buffers, 1, scratch, 512, round % 2 ? &times : NULL, false};
       seer_pool_fault fault;
       assert_true(seer_pool_run_kernel(pool, &call, &fault));
       // Added to what stood there; the mean is at most the longest, which is at most all there is.
@@ -224,6 +225,66 @@ static void kernels(void **state) {
   }
 }
 
+// ---- denormal numbers
+
+enum { N_NUMBERS = 64 };
+
+// A product that is denormal, and one of an operand that is.
+static void multiply_phase(void *const *buffers, uint32_t part) {
+  volatile float *x = buffers[0];
+  x[part] *= part % 2 ? 0x1p100f : 0.5f;
+}
+
+static void on_caller(void *user, uint32_t n_parts, seer_parallel_body run_part, void *arg) {
+  (void)user;
+  for (uint32_t part = n_parts; part-- > 0;) run_part(arg, part, 0);
+}
+
+static bool keeps_denormals(void) {
+  volatile float least = FLT_MIN;
+  return least * 0.5f > 0 && least / 4 * 8 > 0;
+}
+
+static void multiply(seer_pool *pool, bool flushes, bool is_timed, bool is_alone) {
+  const seer_phase_function phase[1] = {multiply_phase};
+  const uint32_t n_parts[1] = {N_NUMBERS};
+  float x[N_NUMBERS];
+  for (int i = 0; i < N_NUMBERS; i++) x[i] = i % 2 ? FLT_MIN / 4 : FLT_MIN;
+  void *buffers[1] = {x};
+  seer_pool_lane lanes[4];
+  seer_pool_times times = {lanes, 0, 0};
+  const seer_kernel_call call = {.phase = phase,
+      .n_parts = n_parts,
+      .n_phase = 1,
+      .buffers = buffers,
+      .n_arg = 1,
+      .times = is_timed ? &times : NULL,
+      .flushes_denormals = flushes};
+  seer_pool_fault fault;
+  if (is_alone)
+    seer_pool_run_alone(&call, 0);
+  else
+    assert_true(seer_pool_run_kernel(pool, &call, &fault));
+  for (int i = 0; i < N_NUMBERS; i++)
+    assert_true(x[i] == (flushes ? 0 : i % 2 ? FLT_MIN / 4 * 0x1p100f : FLT_MIN / 2));
+}
+
+// Flushed where that is asked for, on all threads, and nowhere behind it: neither on the threads of
+// the pool nor on the caller's.
+static void denormals(void **state) {
+  (void)state;
+  for (uint32_t n = 0; n <= 4; n++) {
+    seer_pool *pool = n > 0 ? seer_pool_create(n, 0) : seer_pool_wrap(on_caller, NULL, 1);
+    seer_pool_begin(pool);
+    for (int round = 0; round < 200; round++) {
+      multiply(pool, round % 2, round % 3 == 0, round % 5 == 4);
+      assert_true(keeps_denormals());
+    }
+    seer_pool_end(pool);
+    seer_pool_destroy(pool);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_part_once),
@@ -233,6 +294,7 @@ int main(void) {
       cmocka_unit_test(create_and_destroy),
       cmocka_unit_test(sleeps_between_runs),
       cmocka_unit_test(kernels),
+      cmocka_unit_test(denormals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

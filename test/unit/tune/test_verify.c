@@ -65,7 +65,7 @@ static run evaluate(seer_network **out_network) {
 
 static seer_steps_verdict judge(const seer_network *network, run *r, double budget) {
   seer_steps_verdict verdict;
-  must(seer_verify_steps(network, see, r, budget, 1, arena, &verdict));
+  must(seer_verify_steps(network, see, r, budget, 1, false, arena, &verdict));
   return verdict;
 }
 
@@ -130,7 +130,7 @@ static void test_unseen(void **state) {
   seer_network *network;
   evaluate(&network);
   seer_steps_verdict verdict;
-  must(seer_verify_steps(network, see_nothing, NULL, 1e9, 1, arena, &verdict));
+  must(seer_verify_steps(network, see_nothing, NULL, 1e9, 1, false, arena, &verdict));
   assert_int_equal(verdict.n_unseen, 4);
   assert_int_equal(verdict.n_judged, 0);
 }
