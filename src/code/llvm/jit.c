@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/processors.h"
 #include "code/kernel.h"
 #include "code/llvm/llvm.h"
 
@@ -32,6 +33,7 @@ static seer_status from_llvm(LLVMErrorRef error, const char *what) {
 
 seer_status seer_jit_create(seer_jit **out_jit) {
   seer_llvm_init();
+  (void)seer_processors_ask_for_tiles();  // a target has them only where this is granted
   *out_jit = NULL;
   LLVMOrcLLJITRef lljit;
   SEER_TRY(from_llvm(LLVMOrcCreateLLJIT(&lljit, NULL), "ORC"));

@@ -5,6 +5,8 @@
 // where this machine has them, against plain C.
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "code/gen/generate.h"
 #include "support/dot2_check.h"
@@ -194,8 +196,46 @@ static void they_are_instructions(void **state) {
   seer_arena_destroy(arena);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_shape), cmocka_unit_test(they_are_instructions)};
+// In a process that has not looked at what this machine is: whoever loads kernels has asked the
+// system for tiles.
+static int run_alone(void) {
+  seer_arena *arena = seer_arena_create("test");
+  seer_rng rng;
+  seer_rng_init(&rng, 5);
+  seer_target target;
+  must(seer_target_parse(TARGET, arena, &target));
+  jit_runner *runner = jit_runner_create(&target);
+  judge(&shapes[0], WORDS, &target, runner, &rng);
+  jit_runner_destroy(runner);
+  seer_arena_destroy(arena);
+  return 0;
+}
+
+static void whoever_loads_asks(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target;
+  must(seer_target_parse(TARGET, arena, &target));
+  seer_status lacks = seer_target_check_here(&target);
+  bool is_here = !lacks;
+  seer_status_free(lacks);
+  seer_arena_destroy(arena);
+  if (!is_here) skip();
+  char *const argv[] = {"/proc/self/exe", "alone", NULL};
+  pid_t child = fork();
+  if (child == 0) {
+    execv(argv[0], argv);
+    _exit(127);
+  }
+  int how = 0;
+  assert_true(child > 0 && waitpid(child, &how, 0) == child);
+  assert_true(WIFEXITED(how));
+  assert_int_equal(WEXITSTATUS(how), 0);
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "alone") == 0) return run_alone();
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_shape),
+      cmocka_unit_test(they_are_instructions), cmocka_unit_test(whoever_loads_asks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
