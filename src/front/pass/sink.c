@@ -1,4 +1,6 @@
-// sink.c - moves transposes behind elementwise operators: f(T(a), T(b), c) = T(f(a, b, c')), with
+// sink.c - moves transposes and reshapes behind elementwise operators.
+//
+// Transposes: f(T(a), T(b), c) = T(f(a, b, c')), with
 // c' a constant in a's order of dimensions. What follows a product then joins it, where a transpose
 // between them would have ended its group (ConvNeXt: the scale and the residual sum behind an MLP
 // on channels last). One operand must be a transpose that nobody else reads, of what an anchor or
@@ -7,9 +9,15 @@
 // dimension at most, or be a convolution's when the transpose is one from channels last to first:
 // those are brought to channels last by a transpose of their own, which is none, as memory has that
 // order (layout.c). So no pass over data is added.
+//
+// Reshapes, of what an anchor makes: all elementwise operators that follow, by that value and
+// constants of one number, are done in front of the reshape where only one of their results is read
+// by others: they join the anchor (a Gelu behind a Gemm that was made of a product of more
+// dimensions, and reshaped back).
 // requires: sorted, resolved, folded. provides: as many transposes that move data, or fewer.
 #include <string.h>
 
+#include "base/recover.h"
 #include "front/pass/pass.h"
 
 // The dimension that each dimension of a Transpose's output is of its input; false for another
@@ -158,6 +166,130 @@ static void sink(seer_graph *graph, const seer_graph_uses *uses, uint32_t n_know
   seer_graph_value(graph, result)->producer = (seer_node_id){k};
 }
 
+// ---- reshapes
+
+typedef struct {
+  seer_graph *graph;
+  const seer_graph_uses *uses;
+  seer_arena *scratch;
+  seer_val from, reshaped;  // what the reshape reads and makes
+  uint32_t n;
+  uint32_t *node;  // that are done in front of it, in order
+  bool *is_done;  // by value: one of theirs, or `reshaped`
+  seer_val last;  // the one of these that others read
+} followers;
+
+static bool is_one_number(const seer_value *value) {
+  return value->constant && seer_tensor_elems(value->constant) == 1;
+}
+
+static bool follows(const followers *f, uint32_t k) {
+  const seer_graph *graph = f->graph;
+  const seer_node *node = &graph->node[k];
+  if (node->is_dead || !node->op || !node->op->treats_alike || node->n_out != 1) return false;
+  const seer_value *shape = seer_graph_value(graph, f->reshaped),
+                   *source = seer_graph_value(graph, f->from);
+  if (!same_dims(seer_graph_value(graph, node->out[0]), shape)) return false;
+  bool is_of_it = false;
+  for (uint32_t i = 0; i < node->n_in; i++) {
+    const seer_value *in = seer_graph_value(graph, node->in[i]);
+    if (node->in[i].i == 0) continue;
+    if (f->is_done[node->in[i].i])
+      is_of_it = true;
+    else if (!is_one_number(in) || in->rank > shape->rank || in->rank > source->rank)
+      return false;
+  }
+  return is_of_it;
+}
+
+// Reads and readers are in order: each is met behind what it reads.
+static void find_followers(followers *f) {
+  uint32_t n_value = (uint32_t)f->graph->n_value, n_node = (uint32_t)f->graph->n_node;
+  f->is_done = SEER_NEW_ARRAY(f->scratch, bool, n_value);
+  f->node = SEER_NEW_ARRAY(f->scratch, uint32_t, n_node);
+  f->is_done[f->reshaped.i] = true;
+  seer_recover_work(n_node);
+  for (uint32_t k = 1; k < n_node; k++) {
+    if (!follows(f, k)) continue;
+    f->node[f->n++] = k;
+    f->is_done[f->graph->node[k].out[0].i] = true;
+  }
+}
+
+static bool is_read_by_others(const followers *f, seer_val v) {
+  bool is_read = seer_graph_value(f->graph, v)->is_output;
+  for (uint32_t u = f->uses->first[v.i]; u < f->uses->first[v.i + 1] && !is_read; u++) {
+    uint32_t reader = f->uses->node[u], at = 0;
+    while (at < f->n && f->node[at] != reader) at++;
+    is_read = at == f->n;
+  }
+  return is_read;
+}
+
+// One result alone is read by others, and it is not the reshape's.
+static bool has_one_result(followers *f) {
+  uint32_t n = 0;
+  if (f->n == 0 || is_read_by_others(f, f->reshaped)) return false;
+  for (uint32_t i = 0; i < f->n; i++) {
+    seer_val made = f->graph->node[f->node[i]].out[0];
+    if (!is_read_by_others(f, made)) continue;
+    f->last = made;
+    n++;
+  }
+  return n == 1;
+}
+
+static void do_before(followers *f, uint32_t reshape) {
+  seer_graph *graph = f->graph;
+  const seer_value source = *seer_graph_value(graph, f->from);
+  seer_val *instead = SEER_NEW_ARRAY(f->scratch, seer_val, graph->n_value);
+  instead[f->reshaped.i] = f->from;
+  for (uint32_t i = 0; i < f->n; i++) {
+    const seer_val out = graph->node[f->node[i]].out[0];
+    const seer_value value = *seer_graph_value(graph, out);
+    const char *name = seer_arena_printf(graph->arena, "%s.before_reshape", value.name);
+    seer_val made = seer_graph_add_value(
+        graph, seer_graph_fresh_name(graph, name), value.dtype, source.dim, source.rank);
+    seer_node *node = &graph->node[f->node[i]];
+    for (uint32_t k = 0; k < node->n_in; k++)
+      if (node->in[k].i && f->is_done[node->in[k].i]) node->in[k] = instead[node->in[k].i];
+    node->out[0] = made;
+    instead[out.i] = made;
+    seer_graph_value(graph, made)->producer = (seer_node_id){f->node[i]};
+    seer_graph_value(graph, out)->producer = (seer_node_id){0};
+  }
+  graph->node[reshape].in[0] = instead[f->last.i];
+  graph->node[reshape].out[0] = f->last;
+  seer_graph_value(graph, f->reshaped)->producer = (seer_node_id){0};
+  seer_graph_value(graph, f->last)->producer = (seer_node_id){reshape};
+}
+
+// What an anchor makes, and elementwise operators behind it.
+static bool is_of_anchor(const seer_graph *graph, const seer_graph_uses *uses, seer_val v) {
+  const seer_value *value = seer_graph_value(graph, v);
+  const seer_node *node = value->producer.i ? seer_graph_node(graph, value->producer) : NULL;
+  if (!node || !node->op || node->n_in == 0 || seer_pass_only_reader(graph, uses, v) == 0)
+    return false;
+  if (node->op->fuse == SEER_FUSE_ANCHOR) return true;
+  return (node->op->fuse == SEER_FUSE_ELEMENTWISE || node->op == &seer_op_identity) &&
+      is_of_anchor(graph, uses, node->in[0]);
+}
+
+static void sink_reshape(
+    seer_graph *graph, const seer_graph_uses *uses, uint32_t k, seer_arena *scratch) {
+  const seer_node *node = &graph->node[k];
+  if (!node->op || node->op->fuse != SEER_FUSE_VIEW || node->n_out != 1) return;
+  if (!is_of_anchor(graph, uses, node->in[0])) return;
+  if (seer_value_is_sized(seer_graph_value(graph, node->out[0]))) return;
+  followers f = {.graph = graph,
+      .uses = uses,
+      .scratch = scratch,
+      .from = node->in[0],
+      .reshaped = node->out[0]};
+  find_followers(&f);
+  if (has_one_result(&f)) do_before(&f, k);
+}
+
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
   seer_arena *scratch = seer_arena_create("sink");
@@ -166,8 +298,14 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   uint32_t n_node = (uint32_t)graph->n_node;
   for (uint32_t k = 1; k < n_node; k++)
     if (!graph->node[k].is_dead) sink(graph, &uses, n_known, k);
+  seer_status status = seer_graph_sort(graph);
+  uses = seer_graph_index_uses(graph, scratch);
+  n_node = (uint32_t)graph->n_node;
+  for (uint32_t k = 1; k < n_node && !status; k++)
+    if (!graph->node[k].is_dead) sink_reshape(graph, &uses, k, scratch);
   seer_arena_destroy(scratch);
   return SEER_OK;
 }
 
-const seer_pass_desc seer_pass_sink = {"sink", "transposes behind elementwise operators", run};
+const seer_pass_desc seer_pass_sink = {
+    "sink", "transposes and reshapes behind elementwise operators", run};

@@ -1,8 +1,9 @@
 // rfactor.c - a reduction with few results is computed in parts that are combined once (Ansor:
 // AddRfactor): chunks of the reduction side by side (parallel loops over a first axis), or lanes of
 // its innermost index (a vector of partial results; contiguous reductions like a mean over channels
-// or softmax's rows become plain vector code). The axis is split by a fixed factor that follows
-// from the target: the parts are an axis of the new stage, so its extent is no knob.
+// or softmax's rows become plain vector code), or lanes within chunks. The axis is split by a fixed
+// factor that follows from the target: the parts are an axis of the new stage, so its extent is no
+// knob.
 #include "space/rule.h"
 
 #define PARTS_PER_THREAD 4
@@ -53,20 +54,34 @@ static void decide(seer_plan *plan, uint32_t stage, seer_plan_place place) {
   plan->stage[stage].place = place;
 }
 
-// `lanes` > 0: parts of more than so many lanes come to as many of their own before they come to
-// one.
+typedef struct {
+  uint32_t axis;
+  int64_t factor;  // 0: no cut
+} cut;
+
+// Into chunks, into lanes, or first into chunks and each of those into lanes. Parts of more than
+// `most` lanes come to as many of their own before they come to one.
 static void push(const seer_rule_context *context, const seer_plan *plan, uint32_t stage,
-    uint32_t axis, int64_t factor, int64_t lanes, int rank) {
-  bool is_inner = lanes > 0;
-  seer_plan *next = seer_plan_next(context, plan, stage, is_inner ? "lanes" : "chunks");
+    cut chunks, cut lanes, int64_t most, int rank) {
+  const char *name = !lanes.factor ? "chunks" : !chunks.factor ? "lanes" : "chunks+lanes";
+  seer_plan *next = seer_plan_next(context, plan, stage, name);
   next->rank += rank;
   bool is_result = seer_plan_is_output(plan, stage) || plan->dag->access->readers[stage] == 0;
-  seer_plan_rfactor(context, next, stage, axis, factor, is_inner, "part");
-  decide(next, stage++, SEER_PLAN_FREE);
-  if (is_inner && factor > lanes && seer_plan_has_room(next)) {
-    seer_plan_rfactor(context, next, stage, next->dag->stage[stage].n_space, lanes, true, "lanes");
-    decide(next, stage++, SEER_PLAN_FREE);
+  uint32_t n_before = 0;  // axes in front of those that were
+  if (chunks.factor) {
+    seer_plan_rfactor(context, next, stage, chunks.axis, chunks.factor, false, "part");
+    n_before = 1;
   }
+  if (lanes.factor) {
+    uint32_t axis = lanes.axis + n_before;
+    seer_plan_rfactor(context, next, stage, axis, lanes.factor, true, "part");
+    decide(next, stage++, SEER_PLAN_FREE);
+    if (lanes.factor > most && seer_plan_has_room(next)) {
+      seer_plan_rfactor(context, next, stage, next->dag->stage[stage].n_space, most, true, "lanes");
+      decide(next, stage++, SEER_PLAN_FREE);
+    }
+  }
+  if (chunks.factor) decide(next, stage++, SEER_PLAN_FREE);
   decide(next, stage, is_result ? SEER_PLAN_ROOT : SEER_PLAN_FREE);
   seer_plan_push(context, next);
 }
@@ -100,7 +115,8 @@ static seer_rule_answer apply(
     while (extent % factor != 0) factor--;
   }
   if (is_ansor || (has_contiguous && extent >= lanes)) {
-    push(context, plan, stage, inner, factor, is_ansor ? factor : lanes, has_contiguous ? -1 : 1);
+    push(context, plan, stage, (cut){0, 0}, (cut){inner, factor}, is_ansor ? factor : lanes,
+        has_contiguous ? -1 : 1);
     made = true;
   }
   uint32_t outermost = is_ansor || threads < 2 ? end : find_outermost(plan->dag, stage);
@@ -110,8 +126,16 @@ static seer_rule_answer apply(
     while (s->axis[longest].extent % chunks != 0) chunks--;
   }
   if (is_ansor || ((space < PARTS_PER_THREAD * threads || outermost < end) && chunks > 1)) {
-    push(context, plan, stage, longest, chunks, 0, 2);
+    push(context, plan, stage, (cut){longest, chunks}, (cut){0, 0}, 0, 2);
     made = true;
+    // Each thread its own rows, as vectors: where chunks leave enough of the innermost axis.
+    int64_t left = longest == inner ? extent / chunks : extent;
+    bool are_vectors = !is_ansor && threads > 1 && has_contiguous && left >= factor &&
+        plan->dag->n_stage + 1 < SEER_DAG_MAX_STAGES && s->n_space + 1 < SEER_MAX_RANK &&
+        s->n_space + s->n_reduce + 1 < SEER_DAG_MAX_AXES &&
+        plan->dag->n_buf + 2 * SEER_DAG_MAX_VALUES <= SEER_DAG_MAX_BUFFERS;
+    if (are_vectors)
+      push(context, plan, stage, (cut){longest, chunks}, (cut){inner, factor}, lanes, 2);
   }
   return made ? SEER_RULE_GO_ON : SEER_RULE_SKIP;
 }

@@ -103,6 +103,7 @@ static void test_rules_beyond_ansor(void **state) {
   assert_true(has_rule("gemm_relu", "cacheread(A)"));  // rows 3 KiB apart
   assert_false(has_rule("gemm_relu", "cacheread(B)"));  // weights are packed when compiling
   assert_true(has_rule("scalar_sum", "chunks(C)"));
+  assert_true(has_rule("scalar_sum", "chunks+lanes(C)"));  // each thread its own rows, as vectors
 }
 
 static void test_knob_names(void **state) {
