@@ -223,6 +223,34 @@ def picked(seed):
     net.judge()
 
 
+def reals(seed):
+    """Real numbers, quantised on the way in: between steps, halfway between two, of both signs, far outside, infinite; sums of any number
+    of terms, all weights at an end of their range among them."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+    for k in range(20):
+        x, inner, n = BYTES[k % 2], 1 + int(rng.integers(0, 70)), int(rng.integers(1, 40))
+        scale, zero = net.points(x, None, "alike")
+        points = [net.constant(scale, np.float32), net.constant(zero, x)]
+        is_conv = k % 3 == 2
+        shape = [1, inner, 5, 4] if is_conv else [7, inner]
+        value = rng.normal(size=shape).astype(np.float32) * scale * 90
+        wild = rng.random(shape)
+        value = np.where(wild < 0.2, (np.rint(value / scale) + np.float32(0.5)) * scale, value)
+        for share, number in ((0.01, np.inf), (0.02, -np.inf), (0.03, 3.4e38), (0.04, -1e30), (0.05, -0.0)):
+            value[(wild > 0.9) & (rng.random(shape) < share)] = number
+        name = f"r{k}"
+        net.feeds[name] = value.astype(np.float32)
+        a = net.node("DequantizeLinear", [net.node("QuantizeLinear", [name, *points]), *points])
+        if k % 4 == 3:
+            ends = np.where(rng.random([n, inner, 2, 1] if is_conv else [inner, n]) < 0.5, -64, 63)
+            w = net.node("DequantizeLinear", [net.constant(ends, np.int8), net.constant(0.01, np.float32)])
+        else:
+            w, _ = net.weights(np.int8, [n, inner, 2, 1], 0, "") if is_conv else net.weights(np.int8, [inner, n], 1, "")
+        pads = {"pads": [int(rng.integers(0, 2)), 0, 1, 0]} if is_conv else {}
+        net.end(net.node("Conv" if is_conv else "MatMul", [a, w], **pads), (x, np.float32)[k % 5 == 4], (None, "relu", "clip")[k % 3])
+    net.judge()
+
+
 def chains(seed):
     """Elementwise operators between quantisations: of one byte, which are looked up, behind products, reshapes and transposes; and such
     as are not, because a channel or another byte has a say."""
@@ -261,5 +289,5 @@ def chains(seed):
 
 
 run_tests([(f"{name} {seed}", lambda test=test, seed=seed: test(seed))
-           for name, test in (("convolutions", convs), ("products", products), ("shared", shared), ("channels", channels), ("picked", picked),
+           for name, test in (("convolutions", convs), ("products", products), ("shared", shared), ("channels", channels), ("picked", picked), ("reals", reals),
                                                  ("chains", chains)) for seed in SEEDS])
