@@ -197,7 +197,7 @@ FRONT = [
     F("a read result is quantised alone", "fusion", PASS + "integers.c", "  if (!did || !has_factors(&trial)) return SEER_OK;\n  *m = trial;\n  return drop_limits",
       "  if (!has_factors(&trial)) return SEER_OK;\n  *m = trial;\n  return drop_limits", "peer_qdq"),
     F("several results in front of a reshape", "fusion", PASS + "sink.c", "  return n == 1;\n", "  return n >= 1;\n", "golden_front_sink_reshapes|peer_reshaped"),
-    F("operands with places of their own in front of a reshape", "broadcast", PASS + "sink.c", "else if (!is_one_number(in) ||", "else if (!in->constant ||",
+    F("operands with places of their own in front of a reshape", "broadcast", PASS + "sink.c", "else if (!is_one_number(in) ||", "else if (!(is_one_number(in) || in->constant) ||",
       "golden_front_sink_reshapes|peer_reshaped"),
     F("a scale of x for the wrong channel", "axis", PASS + "integers.c", "scale_at(&m->x, i / (n_out / n));", "scale_at(&m->x, i % n);", "peer_qdq"),
     F("a limit by the first channel's step", "axis", PASS + "integers.c", "double scale = scale_at(&m->y, i);", "double scale = scale_at(&m->y, 0);", "peer_qdq"),
