@@ -342,31 +342,44 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   out->cycles = out->tile_runs * (body + overhead);
 }
 
-// Whether the tile is products of matrices; the words of the factor that does not move with lanes
-// have to be neighbours along the loop around the tile.
-static bool find_matrices(
-    const seer_nest_statement *st, const seer_target *target, seer_matrix_tile *out) {
+// Whether row by row of the factor `x` is one long row: its last dimension is what loop `l` goes
+// along, and the loop around that goes on with the next.
+static bool goes_on(const seer_nest_statement *st, const seer_nest_access *x, uint32_t l) {
+  return l > 0 && x->rank > 1 && st->loop[l - 1].is_reduce && x->loop_dim[l - 1] == x->rank - 2 &&
+      x->loop_coef[l - 1] == 1 && x->dim[x->rank - 1] * x->elem_bytes == 4 * st->loop[l].extent;
+}
+
+// Whether the tile is products of matrices, and of what depth; the words of the factor that does
+// not move with lanes have to be neighbours along the loop around the tile.
+static bool find_matrices(const seer_nest_statement *st, const seer_target *target,
+    seer_matrix_tile *out, double *out_depth) {
   bool is_product = st->is_reduction &&
       ((st->n_dot > 0 && seer_target_multiplies_bytes(target)) ||
           (st->n_halves > 0 && seer_target_multiplies_halves(target)));
   if (!is_product || st->first_tile == 0 || st->first_tile >= st->n_loop) return false;
   uint32_t lanes = st->n_loop - 1u, depth = st->first_tile - 1u;
   if (st->loop[lanes].ann != SEER_LOOP_VECTOR || !st->loop[depth].is_reduce) return false;
+  int64_t row = st->loop[depth].extent, both = row;
   for (uint32_t a = 0; a < st->n_access; a++) {
     const seer_nest_access *x = &st->access[a];
     if (x->is_guarded || x->is_whole) return false;
     if (x->is_write || x->loop_dim[lanes] != SEER_NEST_NO_DIM) continue;
-    if (x->loop_dim[depth] != x->rank - 1 || x->loop_coef[depth] * x->elem_bytes != 4) return false;
+    uint8_t last = x->rank;
+    while (last > 1 && x->dim[last - 1] == 1) last--;
+    if (x->loop_dim[depth] != last - 1 || x->loop_coef[depth] * x->elem_bytes != 4) return false;
+    if (goes_on(st, x, depth)) both = row * st->loop[depth - 1].extent;
   }
   *out = seer_matrix_begin(st->loop[lanes].extent);
   for (uint32_t l = st->first_tile; l < lanes; l++) seer_matrix_add_rows(out, st->loop[l].extent);
-  return seer_matrix_fits(out, st->loop[depth].extent);
+  bool is_one = both != row && seer_matrix_fits(out, both) && seer_matrix_is_whole(both, row);
+  *out_depth = (double)(is_one ? both : row);
+  return is_one || seer_matrix_fits(out, row);
 }
 
 // In place of what profile_tile found for vectors.
-static void profile_matrices(
-    const seer_nest_statement *st, const seer_matrix_tile *tile, seer_statement_profile *out) {
-  double depth = (double)st->loop[st->first_tile - 1].extent, kept = 1;
+static void profile_matrices(const seer_nest_statement *st, const seer_matrix_tile *tile,
+    double depth, seer_statement_profile *out) {
+  double kept = 1;
   for (uint32_t l = st->first_tile; l-- > 0 && st->loop[l].is_reduce;)
     kept *= (double)st->loop[l].extent;
   double sums = (double)(tile->x * tile->y), products = ceil(depth / SEER_MATRIX_SIDE);
@@ -415,7 +428,8 @@ void seer_profile_statement(const seer_nest *nest, const seer_nest_statement *st
     measure_access(st, a, target->cache_line_bytes, &feet);
   profile_tile(st, target, &feet, out);
   seer_matrix_tile matrices;
-  if (find_matrices(st, target, &matrices)) profile_matrices(st, &matrices, out);
+  double depth;
+  if (find_matrices(st, target, &matrices, &depth)) profile_matrices(st, &matrices, depth, out);
   double moved[SEER_NEST_MAX_ACCESSES][3];
   profile_caches(st, target, &feet, moved);
   for (int level = 0; level < 3; level++) {

@@ -526,14 +526,21 @@ seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage
 
 bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage) {
   const seer_frame_stage *s = &frame->stage[stage];
-  if (!frame->sketch->stage[stage].by_matrices || s->n_loop == 0) return false;
+  uint8_t how = frame->sketch->stage[stage].matrix_depth;
+  if (how == SEER_MATRIX_NONE || s->n_loop == 0) return false;
   seer_matrix_tile tile = seer_matrix_begin(s->loop[s->n_loop - 1].extent);
   uint32_t first = s->n_loop;
   while (first > 0 && s->loop[first - 1].is_tile) first--;
   for (uint32_t l = first; l + 1 < s->n_loop; l++) seer_matrix_add_rows(&tile, s->loop[l].extent);
   while (first > 0 && s->loop[first - 1].extent == 1) first--;
-  return first > 0 && s->loop[first - 1].is_reduce &&
-      seer_matrix_fits(&tile, s->loop[first - 1].extent);
+  if (first == 0 || !s->loop[first - 1].is_reduce) return false;
+  const seer_frame_loop *last = &s->loop[first - 1], *before = last;
+  bool is_row = last->extent == frame->sketch->dag->stage[stage].axis[last->axis].extent;
+  if (how == SEER_MATRIX_TWO_AXES && is_row && first > 1) before = &s->loop[first - 2];
+  int64_t depth = last->extent * before->extent;
+  bool is_one = before != last && before->is_reduce && seer_matrix_fits(&tile, depth) &&
+      seer_matrix_is_whole(depth, last->extent);
+  return is_one || seer_matrix_fits(&tile, last->extent);
 }
 
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage) {

@@ -17,14 +17,21 @@ static bool moves_with(const seer_dag *dag, const seer_access *x, uint32_t axis)
   return false;
 }
 
-// Neighbours along `axis` are neighbours in memory, and there is no other way in which it moves.
-static bool are_neighbours(const seer_dag *dag, const seer_access *x, uint32_t axis) {
+// The innermost dimension that has more than one element.
+static uint32_t last_dim(const seer_dag *dag, const seer_access *x) {
+  uint32_t d = x->rank;
+  while (d > 1 && dag->buf[x->buf].dim[d - 1] == 1) d--;
+  return d - 1;
+}
+
+// The index of dimension `dim` moves with `axis` by one, and no other does.
+static bool goes_along(const seer_dag *dag, const seer_access *x, uint32_t axis, uint32_t dim) {
   for (uint32_t d = 0; d < x->rank; d++) {
-    const seer_access_dim *dim = seer_access_index(dag->access, x, d);
-    if (!(dim->axes >> axis & 1)) continue;
-    if (d + 1 < x->rank || !seer_access_is_sum(dim) || dim->coef[axis] != 1) return false;
+    const seer_access_dim *index = seer_access_index(dag->access, x, d);
+    if (!(index->axes >> axis & 1)) continue;
+    if (d != dim || !seer_access_is_sum(index) || index->coef[axis] != 1) return false;
   }
-  return x->rank > 0 && moves_with(dag, x, axis);
+  return moves_with(dag, x, axis);
 }
 
 // The last axis of more than one iteration in [first, end); `end`: none.
@@ -34,25 +41,34 @@ static uint32_t last_axis(const seer_dag_stage *s, uint32_t first, uint32_t end)
   return end;
 }
 
-bool seer_matrix_is_product(const seer_dag *dag, uint32_t stage, const seer_target *target) {
+seer_matrix_depth seer_matrix_depth_of(
+    const seer_dag *dag, uint32_t stage, const seer_target *target) {
   const seer_dag_stage *s = &dag->stage[stage];
-  if (s->combiner != SEER_COMBINE_SUM || s->n_values != 1 || s->is_const) return false;
+  if (s->combiner != SEER_COMBINE_SUM || s->n_values != 1 || s->is_const) return SEER_MATRIX_NONE;
   const seer_expr_node *product = seer_expr_at(&dag->expr, s->body[0]);
   bool is_there = (product->op == SEER_EXPR_DOT4 && seer_target_multiplies_bytes(target)) ||
       (product->op == SEER_EXPR_DOT2 && seer_target_multiplies_halves(target));
   uint32_t end = (uint32_t)s->n_space + s->n_reduce;
   uint32_t column = last_axis(s, 0, s->n_space), depth = last_axis(s, s->n_space, end);
-  if (!is_there || column == s->n_space || depth == end) return false;
+  if (!is_there || column == s->n_space || depth == end) return SEER_MATRIX_NONE;
   const seer_access *factor[2];
   for (uint32_t k = 0; k < 2; k++) {
     factor[k] = seer_access_find(dag, stage, product->arg[k]);
-    if (!factor[k] || factor[k]->is_guarded) return false;
+    if (!factor[k] || factor[k]->is_guarded || factor[k]->rank == 0) return SEER_MATRIX_NONE;
   }
   if (product->op == SEER_EXPR_DOT2 && moves_with(dag, factor[0], column)) {
     const seer_access *first = factor[0];
     factor[0] = factor[1];
     factor[1] = first;
   }
-  return !moves_with(dag, factor[0], column) && are_neighbours(dag, factor[0], depth) &&
-      moves_with(dag, factor[1], column) && moves_with(dag, factor[1], depth);
+  uint32_t last = last_dim(dag, factor[0]);
+  bool is_product = !moves_with(dag, factor[0], column) &&
+      goes_along(dag, factor[0], depth, last) && moves_with(dag, factor[1], column) &&
+      moves_with(dag, factor[1], depth);
+  if (!is_product) return SEER_MATRIX_NONE;
+  uint32_t before = last_axis(s, s->n_space, depth);
+  bool is_row = dag->buf[factor[0]->buf].dim[last] == s->axis[depth].extent;
+  bool goes_on = is_row && before != depth && last > 0 &&
+      goes_along(dag, factor[0], before, last - 1) && moves_with(dag, factor[1], before);
+  return goes_on ? SEER_MATRIX_TWO_AXES : SEER_MATRIX_AXIS;
 }

@@ -35,15 +35,28 @@ static inline int64_t seer_matrix_cut(int64_t side) {
   int64_t n = seer_ceil_div(side, SEER_MATRIX_SIDE);
   return side % n == 0 ? n : 0;
 }
+// Whether a depth of whole rows of `row` words is cut between rows.
+static inline bool seer_matrix_is_whole(int64_t depth, int64_t row) {
+  int64_t n = seer_matrix_cut(depth);
+  return n > 0 && depth / n % row == 0;
+}
 static inline bool seer_matrix_fits(const seer_matrix_tile *tile, int64_t depth) {
   return tile->longest >= SEER_MATRIX_MIN_ROWS && depth >= SEER_MATRIX_MIN_DEPTH &&
       tile->x * tile->y <= SEER_MATRIX_MAX_SUMS && seer_matrix_cut(tile->longest) > 0 &&
       seer_matrix_cut(tile->columns) > 0 && seer_matrix_cut(depth) > 0;
 }
 
-// Whether the target multiplies matrices of what `stage` sums up, in the order in which its axes
-// lie: words along the last reduction axis are neighbours in one factor, and the other moves with
-// the last other axis, and not with those before it that the first moves with.
-bool seer_matrix_is_product(const seer_dag *dag, uint32_t stage, const seer_target *target);
+// How words along the reduction lie in the factor that has the rows of what `stage` sums up.
+typedef enum {
+  SEER_MATRIX_NONE,  // the target has no such product, or they lie apart
+  SEER_MATRIX_AXIS,  // along the last axis they are neighbours
+  // As before, all of it is a row of memory, and the axis before it goes on with the next row: the
+  // loops over both are one.
+  SEER_MATRIX_TWO_AXES
+} seer_matrix_depth;
+// In the order in which the stage's axes lie; the other factor has to move with the last other
+// axis.
+seer_matrix_depth seer_matrix_depth_of(
+    const seer_dag *dag, uint32_t stage, const seer_target *target);
 
 #endif

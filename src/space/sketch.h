@@ -93,7 +93,8 @@ typedef struct {
   uint8_t first_tile_loop;
   bool is_vectorised;  // the last loop is a VECTOR loop
   uint16_t parallel_knob, unroll_knob;  // SEER_NO_KNOB when the stage has none
-  bool by_matrices;  // TILED: its register tile may be products of matrices (space/matrix.h)
+  // TILED: whether its register tile may be products of matrices (space/matrix.h)
+  uint8_t matrix_depth;  // seer_matrix_depth
   bool pack_weights;  // weights that it loads by plain axes are packed in read order
   // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; else SEER_NO_STAGE
   uint8_t partner;

@@ -40,7 +40,7 @@ static void for_matrices(walk *w, uint32_t id) {
 
 static void walk_matrices(seer_gen *g, void (*each)(const walk *w)) {
   walk w = {.g = g, .each = each};
-  for_matrices(&w, g->loop->node[g->matrix->of.reduce].body);
+  for_matrices(&w, g->matrix->of.first);
 }
 
 static void address_of(seer_gen *g, seer_expr load, seer_gen_addr *out) {
@@ -59,10 +59,13 @@ static void address_of_sums(seer_gen *g, seer_gen_addr *out) {
 static bool measure(const seer_gen *g, const seer_tile_matrix *of, seer_gen_matrix *out) {
   const seer_loop_node *node = g->loop->node;
   seer_matrix_tile tile = seer_matrix_begin(g->now[of->columns].trip);
-  for (uint32_t id = node[of->reduce].body; id != of->columns; id = node[id].body)
+  for (uint32_t id = of->first; id != of->columns; id = node[id].body)
     seer_matrix_add_rows(&tile, g->now[id].trip);
-  int64_t rows = g->now[of->rows].trip, depth = g->now[of->reduce].trip;
-  if (rows != tile.longest || !seer_matrix_fits(&tile, depth)) return false;
+  int64_t inner = of->inner != 0 ? g->now[of->inner].trip : 1;
+  int64_t rows = g->now[of->rows].trip, depth = g->now[of->reduce].trip * inner;
+  if (rows != tile.longest || !seer_matrix_fits(&tile, depth) ||
+      !seer_matrix_is_whole(depth, inner))
+    return false;
   out->of = *of;
   out->n_x = (uint32_t)tile.x;
   out->n_y = (uint32_t)tile.y;
@@ -197,17 +200,21 @@ static void add_step(seer_gen *g) {
 
 void seer_gen_matrix_products(seer_gen *g) {
   const seer_gen_matrix *m = g->matrix;
-  uint32_t id = m->of.reduce, var = g->loop->node[id].var;
-  int64_t n = g->now[id].trip / m->depth;
+  const seer_loop_node *node = g->loop->node;
+  uint32_t var = node[m->of.reduce].var, inner = m->of.inner;
+  int64_t step = m->depth / (inner != 0 ? g->now[inner].trip : 1);  // of the outer loop
+  int64_t n = g->now[m->of.reduce].trip / step;
+  if (inner != 0) seer_gen_bind_var(g, node[inner].var, SEER_GEN_CONST, 0, SEER_GEN_NONE);
   if (n == 1) {
     seer_gen_bind_var(g, var, SEER_GEN_CONST, 0, SEER_GEN_NONE);
     add_step(g);
   } else {
     seer_gen_open_run loop = seer_gen_begin_loop(g, seer_gen_const_i64(g, n), false, true);
-    seer_gen_bind_var(g, var, SEER_GEN_VALUE, 0, seer_gen_mul_i64(g, loop.i, m->depth));
+    seer_gen_bind_var(g, var, SEER_GEN_VALUE, 0, seer_gen_mul_i64(g, loop.i, step));
     add_step(g);
     seer_gen_end_loop(g, &loop);
   }
+  if (inner != 0) g->var[node[inner].var].kind = SEER_GEN_UNBOUND;
   g->var[var].kind = SEER_GEN_UNBOUND;
   g->tick++;
 }

@@ -5,7 +5,9 @@
 //
 // The words of x lie one behind the other along k and a constant apart along m, those of y and the
 // sums one behind the other along n. Other loops of copies between them count matrices. What is
-// summed into is in memory: an instruction takes and leaves it there in whole matrices.
+// summed into is in memory: an instruction takes and leaves it there in whole matrices. Two loops
+// of the reduction are one where x and y go on behind the inner one's end as they do inside (a
+// window's row of a few channels).
 #include "code/tile/pass.h"
 #include "space/matrix.h"
 
@@ -44,8 +46,9 @@ static bool is_constant(const seer_tile *tile, seer_expr load, uint32_t var) {
 
 // The loops between the reduction and its store: copies, of which the longest is the rows, then
 // lanes.
-static bool find_loops(const seer_tile *tile, uint32_t id, seer_tile_matrix *out) {
-  uint32_t below = at(tile, id)->body;
+static bool find_loops(const seer_tile *tile, seer_tile_matrix *out) {
+  uint32_t below = at(tile, out->inner != 0 ? out->inner : out->reduce)->body;
+  out->first = below;
   for (; is_alone(tile, below); below = at(tile, below)->body) {
     const seer_loop_node *node = at(tile, below);
     if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_UNROLL) break;
@@ -79,47 +82,80 @@ static bool find_factors(const seer_tile *tile, seer_tile_matrix *out) {
   return true;
 }
 
-bool seer_tile_matrix_of(const seer_tile *tile, uint32_t id, seer_tile_matrix *out) {
-  const seer_loop_node *reduce = at(tile, id);
+// Bytes of x and y from step to step of the reduction.
+static bool find_steps(const seer_tile *tile, seer_tile_matrix *out, int64_t *out_x) {
+  uint32_t last = out->inner != 0 ? out->inner : out->reduce;
+  uint32_t k = at(tile, last)->var, outer = at(tile, out->reduce)->var;
+  int64_t n = at(tile, last)->extent, x, y;
+  if (!stride_of(tile, out->x, k, out_x) || !stride_of(tile, out->y, k, &out->y_stride))
+    return false;
+  if (out->inner == 0) return true;
+  return stride_of(tile, out->x, outer, &x) && stride_of(tile, out->y, outer, &y) &&
+      x == n * *out_x && y == n * out->y_stride;
+}
+
+static bool is_product(const seer_tile *tile, seer_tile_matrix *out) {
   int64_t along;
-  *out = (seer_tile_matrix){.reduce = id};
-  if (!find_loops(tile, id, out) || !find_factors(tile, out)) return false;
+  if (!find_loops(tile, out) || !find_factors(tile, out)) return false;
   const seer_loop_node *store = at(tile, out->store), *rows = at(tile, out->rows);
-  uint32_t k = reduce->var, m = rows->var, n = at(tile, out->columns)->var;
-  bool is_x = stride_of(tile, out->x, k, &along) && along == 4 && is_constant(tile, out->x, n) &&
+  uint32_t m = rows->var, n = at(tile, out->columns)->var;
+  bool is_x = find_steps(tile, out, &along) && along == 4 && is_constant(tile, out->x, n) &&
       stride_of(tile, out->x, m, &out->x_stride) && out->x_stride != 0;
-  bool is_y = stride_of(tile, out->y, n, &along) && along == 4 &&
-      stride_of(tile, out->y, k, &out->y_stride) && out->y_stride != 0;
-  for (uint32_t copies = reduce->body; copies != out->columns; copies = at(tile, copies)->body)
+  bool is_y = out->y_stride != 0 && stride_of(tile, out->y, n, &along) && along == 4;
+  for (uint32_t copies = out->first; copies != out->columns; copies = at(tile, copies)->body)
     is_y = is_y && is_constant(tile, out->y, at(tile, copies)->var);
   bool is_sum = seer_tile_lane_step(tile, store->buf[0], store->index, n, &along) && along == 1 &&
       seer_tile_lane_step(tile, store->buf[0], store->index, m, &out->sum_stride) &&
-      out->sum_stride != 0 && !seer_tile_index_depends(tile, store->index, store->n_index, k);
+      out->sum_stride != 0;
+  for (uint32_t k = out->reduce; k != out->first; k = at(tile, k)->body)
+    is_sum =
+        is_sum && !seer_tile_index_depends(tile, store->index, store->n_index, at(tile, k)->var);
   out->sum_stride *= 4;
   return is_x && is_y && is_sum;
 }
 
-static bool fits(const seer_tile *tile, const seer_tile_matrix *m) {
-  seer_matrix_tile of = seer_matrix_begin(at(tile, m->columns)->extent);
-  for (uint32_t id = at(tile, m->reduce)->body; id != m->columns; id = at(tile, id)->body)
-    seer_matrix_add_rows(&of, at(tile, id)->extent);
-  return seer_matrix_fits(&of, at(tile, m->reduce)->extent);
+static bool is_reduction(const seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = at(tile, id);
+  return node->kind == SEER_NODE_FOR && node->ann == SEER_LOOP_SERIAL && node->is_reduce;
 }
 
-static void decide(seer_tile *tile, uint32_t id) {
-  const seer_loop_node *node = at(tile, id);
+bool seer_tile_matrix_of(const seer_tile *tile, uint32_t id, seer_tile_matrix *out) {
+  uint32_t inner = at(tile, id)->body;
+  *out = (seer_tile_matrix){.reduce = id};
+  if (!is_alone(tile, inner) || !is_reduction(tile, inner)) return is_product(tile, out);
+  out->inner = inner;
+  return tile->of[inner].is_exact && is_product(tile, out);
+}
+
+static bool fits(const seer_tile *tile, const seer_tile_matrix *m) {
+  seer_matrix_tile of = seer_matrix_begin(at(tile, m->columns)->extent);
+  for (uint32_t id = m->first; id != m->columns; id = at(tile, id)->body)
+    seer_matrix_add_rows(&of, at(tile, id)->extent);
+  int64_t inner = m->inner != 0 ? at(tile, m->inner)->extent : 1;
+  return seer_matrix_fits(&of, at(tile, m->reduce)->extent * inner) &&
+      seer_matrix_is_whole(at(tile, m->reduce)->extent * inner, inner);
+}
+
+static bool decide(seer_tile *tile, uint32_t id) {
   seer_tile_for *of = &tile->of[id];
   seer_tile_matrix matrix;
-  if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL || !node->is_reduce) return;
-  if (!seer_tile_matrix_of(tile, id, &matrix) || !fits(tile, &matrix)) return;
+  if (!is_reduction(tile, id) || !seer_tile_matrix_of(tile, id, &matrix) || !fits(tile, &matrix))
+    return false;
   of->is_matrix = true;
   of->mode = SEER_TILE_LOOP;  // where a bound cuts, or nothing is known
   of->step = 1;
+  return true;
+}
+
+// Outer loops first: two that are one are better than the inner one alone.
+static void look_at(seer_tile *tile, uint32_t id) {
+  for (; id != 0; id = at(tile, id)->next)
+    if (at(tile, id)->kind == SEER_NODE_FOR && !decide(tile, id)) look_at(tile, at(tile, id)->body);
 }
 
 static void run(seer_tile *tile) {
   if (!tile->machine.multiplies_bytes && !tile->machine.multiplies_halves) return;
-  for (uint32_t id = 1; id < tile->loop->n_node; id++) decide(tile, id);
+  for (uint32_t p = 0; p < tile->loop->n_phase; p++) look_at(tile, tile->loop->phase[p]);
 }
 
 const seer_tile_pass seer_tile_pass_matrices = {"matrices",

@@ -117,7 +117,10 @@ static inline bool seer_tile_is_picked(int64_t step, uint32_t lanes) {
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest);
 // A reduction's loop and what is inside, as products of matrices: x times y, added to the sums.
 typedef struct {
-  uint32_t reduce, rows, columns;  // loops; others between `reduce` and `columns` count matrices
+  // Loops. `inner`, where it is not 0, is one right inside of `reduce` whose words go on from one
+  // iteration of it to the next: both together are the depth. Others between `first`, the first one
+  // inside of the reduction's, and `columns` count matrices.
+  uint32_t reduce, inner, first, rows, columns;
   uint32_t store;
   bool is_halves;  // words of two bf16, else of four bytes
   seer_expr x, y;  // loads of words, or of their first parts

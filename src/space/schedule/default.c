@@ -146,7 +146,7 @@ static void fill_tiled(const maker *m, uint32_t stage) {
   int64_t n_x = n_row > 0 ? s->axis[row[0]].extent : 1,
           n_y = n_row > 1 ? s->axis[row[1]].extent : 1;
   tile t = {.score = -1};
-  if (sketch->by_matrices) t = best_matrices(s->axis[v].extent, n_x, n_y);
+  if (sketch->matrix_depth != SEER_MATRIX_NONE) t = best_matrices(s->axis[v].extent, n_x, n_y);
   if (t.score < 0) t = best_tile(m, stage, s->axis[v].extent, n_x, n_y);
   set(m, stage, v, 3, t.vector);
   // Blocks of rows inside, so that a panel of weights is used for several tiles; enough parts

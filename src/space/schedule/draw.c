@@ -140,7 +140,8 @@ void seer_draw_tile(const seer_draw *draw, uint32_t stage) {
   bool is_tiled = s->role == SEER_ROLE_TILED;
   uint32_t level = is_tiled ? 3 : 1, v = s->vector_axis;
   if (s->factor[v][level] == SEER_NO_KNOB) return;
-  if (s->by_matrices && seer_rng_chance(draw->rng, MATRIX_SHARE) && draw_matrices(draw, stage))
+  if (s->matrix_depth != SEER_MATRIX_NONE && seer_rng_chance(draw->rng, MATRIX_SHARE) &&
+      draw_matrices(draw, stage))
     return;
   int64_t registers = (int64_t)draw->list->target->n_vector_registers;
   int64_t max_vectors = seer_max_i64(1, seer_min_i64(MAX_VECTORS, (registers - 1) / 2));

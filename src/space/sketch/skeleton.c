@@ -450,8 +450,8 @@ seer_sketch *seer_skeleton_build(
       if (dag->stage[s].axis[a].extent > 1)
         stage->divisors[a] = seer_divisors_build(dag->stage[s].axis[a].extent, arena);
     }
-    stage->by_matrices = stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL &&
-        seer_matrix_is_product(dag, s, context->target);
+    if (stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL)
+      stage->matrix_depth = (uint8_t)seer_matrix_depth_of(dag, s, context->target);
     stage->pack_weights = stage->role == SEER_ROLE_TILED && has_packable(dag, s);
   }
   // Knobs come stage by stage; the fallback stops adding them well before the limit.
