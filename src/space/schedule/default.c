@@ -101,7 +101,8 @@ static tile best_matrices(int64_t n_vector, int64_t n_x, int64_t n_y) {
         double meant =
             (double)(x * y * width) / (double)(t.x * t.y * SEER_MATRIX_SIDE * SEER_MATRIX_SIDE);
         double score = used_share(n_vector, width) * used_share(n_x, x) * used_share(n_y, y) *
-            meant * matrix_efficiency(&t);
+            meant * matrix_efficiency(&t) *
+            (1.0 - 1e-3 * (double)y);  // rows of x are neighbours, those of y lie far apart
         if (score > best.score) best = (tile){width, x, y, score};
       }
     }
