@@ -97,8 +97,10 @@ CODE = [
       """    "  (void)a_even;\\n  (void)b_even;\\n  (void)a_odd;\\n  (void)b_odd;\\n"
     "  return ($V)(($U)c + ($U)$P_madd_epi16($P_maddubs_epi16(($I)a, ($I)b), $P_set1_epi16(1)));\\n\"""",
       "test_code_source|property_source"),
-    F("words of a matrix apart", "stride", TILE + "matrices.c", "stride_of(tile, out->x, k, &along) && along == 4 &&",
-      "stride_of(tile, out->x, k, &along) && along != 0 &&", "test_property_matrices|test_code_matrix"),
+    F("words of a matrix apart", "stride", TILE + "matrices.c", "find_steps(tile, out, &along) && along == 4 &&",
+      "find_steps(tile, out, &along) && along != 0 &&", "test_property_matrices|test_code_matrix"),
+    F("a window's rows go on anyhow", "stride", TILE + "matrices.c", "      x == n * *out_x && y == n * out->y_stride;", "      x != 0 && y != 0;",
+      "test_property_matrices|test_code_matrix"),
     F("matrices where bounds cut", "guard", GEN + "matrix.c",
       "  for (; id != out->store; id = node[id].body)\n    if (seer_gen_cuts(g, id)) return false;\n", "", "test_property_matrices"),
     F("shapes of another product", "stale", GEN + "matrix.c",
