@@ -303,7 +303,34 @@ def statistics(dtype):
             np.testing.assert_allclose(np.asarray(y, np.float64), want[o.name].astype(np.float64), rtol=1e-6 if o.dtype == np.float32 else 1e-3, atol=1e-3)
 
 
+# ---- bits of every kind
+
+def casts(name):
+    """Every pattern of a float's upper bits, with lower ones that round it up, down, to even and, of a NaN, beyond its end: to the narrow
+    type and back, stored in between and not. NaN stays NaN."""
+    kind = KINDS[name][0]
+    lower = np.array([0, 1, 0x0FFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
+    x = (np.arange(1 << 16, dtype=np.uint32)[:, None] << 16 | lower).view(np.float32)
+    nodes = [helper.make_node("Cast", ["x"], ["narrow"], to=kind), helper.make_node("Cast", ["narrow"], ["y"], to=T.FLOAT)]
+    for outputs in (["y"], ["y", "narrow"]):
+        values = [helper.make_tensor_value_info(o, T.FLOAT if o == "y" else kind, x.shape) for o in outputs]
+        graph = helper.make_graph(nodes, "casts", [helper.make_tensor_value_info("x", T.FLOAT, x.shape)], values)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        with np.errstate(over="ignore"):  # infinite, as in the narrow type
+            want = value_of(bits_of(np.where(np.isnan(x), 0, x), kind), kind)
+        with tempfile.TemporaryDirectory() as folder:
+            onnx.save(model, os.path.join(folder, "m.onnx"))
+            for level in LEVELS:
+                familyseer("compile", os.path.join(folder, "m.onnx"), "-o", folder, level)
+                library = fs.Model(folder, threads=1)
+                found = library(x)
+                y = np.asarray(found if len(outputs) == 1 else found[0])
+                off = np.where(np.isnan(x), ~np.isnan(y), y != want)
+                assert not off.any(), f"{outputs} {level}: {off.sum()} differ, first {x[off][:3].view(np.uint32)} gives {y[off][:3]}"
+
+
 run_tests([(name, lambda name=name: check(name)) for name in KINDS]
+          + [(f"casts.{name}", lambda name=name: casts(name)) for name in KINDS]
           + [(f"{name} rounded once", lambda name=name: rounded_once(name, many, 20)) for name in KINDS]
           + [(f"{name} of old operators rounded once", lambda name=name: rounded_once(name, gone, 9)) for name in KINDS]
           + [(f"{name} of newer operators rounded once", lambda name=name: rounded_once(name, newest, 27)) for name in KINDS]
