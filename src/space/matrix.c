@@ -8,7 +8,7 @@ void seer_matrix_add_rows(seer_matrix_tile *tile, int64_t extent) {
   } else {
     tile->others *= extent;
   }
-  tile->x = tile->others * seer_ceil_div(tile->longest, SEER_MATRIX_SIDE);
+  tile->x = tile->others * seer_matrix_count(tile->longest);
 }
 
 static bool moves_with(const seer_dag *dag, const seer_access *x, uint32_t axis) {

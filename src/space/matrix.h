@@ -18,23 +18,30 @@
 #define SEER_MATRIX_MIN_ROWS 4
 #define SEER_MATRIX_MIN_DEPTH 4
 
+// Into how many, all alike, a side is cut: rows and columns of the last may be some of the one
+// before once more, which comes to the same sums.
+static inline int64_t seer_matrix_count(int64_t side) {
+  return seer_ceil_div(side, SEER_MATRIX_SIDE);
+}
+static inline int64_t seer_matrix_length(int64_t side) {
+  return seer_ceil_div(side, seer_matrix_count(side));
+}
+// The same of the depth, of which no part may count twice; 0: it can't be cut.
+static inline int64_t seer_matrix_cut(int64_t depth) {
+  int64_t n = seer_matrix_count(depth);
+  return depth % n == 0 ? n : 0;
+}
+
 typedef struct {
-  int64_t columns;
   int64_t x, y;  // matrices of rows, and of columns; x * y are summed into
   int64_t longest, others;  // rows: of the loop that is cut, and copies of it
 } seer_matrix_tile;
 
 static inline seer_matrix_tile seer_matrix_begin(int64_t columns) {
-  return (seer_matrix_tile){columns, 1, seer_ceil_div(columns, SEER_MATRIX_SIDE), 1, 1};
+  return (seer_matrix_tile){1, seer_matrix_count(columns), 1, 1};
 }
 // One more loop of rows, outermost first.
 void seer_matrix_add_rows(seer_matrix_tile *tile, int64_t extent);
-// Into how many of at most SEER_MATRIX_SIDE a side of a matrix is cut, all of them equal; 0: it
-// can't be.
-static inline int64_t seer_matrix_cut(int64_t side) {
-  int64_t n = seer_ceil_div(side, SEER_MATRIX_SIDE);
-  return side % n == 0 ? n : 0;
-}
 // Whether a depth of whole rows of `row` words is cut between rows.
 static inline bool seer_matrix_is_whole(int64_t depth, int64_t row) {
   int64_t n = seer_matrix_cut(depth);
@@ -42,8 +49,7 @@ static inline bool seer_matrix_is_whole(int64_t depth, int64_t row) {
 }
 static inline bool seer_matrix_fits(const seer_matrix_tile *tile, int64_t depth) {
   return tile->longest >= SEER_MATRIX_MIN_ROWS && depth >= SEER_MATRIX_MIN_DEPTH &&
-      tile->x * tile->y <= SEER_MATRIX_MAX_SUMS && seer_matrix_cut(tile->longest) > 0 &&
-      seer_matrix_cut(tile->columns) > 0 && seer_matrix_cut(depth) > 0;
+      tile->x * tile->y <= SEER_MATRIX_MAX_SUMS && seer_matrix_cut(depth) > 0;
 }
 
 // How words along the reduction lie in the factor that has the rows of what `stage` sums up.

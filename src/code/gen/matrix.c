@@ -28,8 +28,11 @@ static void for_matrices(walk *w, uint32_t id) {
     return;
   }
   int64_t step = id == m->of.rows ? m->rows : id == m->of.columns ? m->columns : 1;
-  for (int64_t i = 0; i < g->now[id].trip; i += step) {
-    seer_gen_bind_var(g, node->var, SEER_GEN_CONST, i, SEER_GEN_NONE);
+  int64_t trip = g->now[id].trip;
+  for (int64_t i = 0; i < trip; i += step) {
+    // The last one ends where the loop does, and may begin inside of the one before.
+    int64_t first = seer_min_i64(i, trip - step);
+    seer_gen_bind_var(g, node->var, SEER_GEN_CONST, first, SEER_GEN_NONE);
     if (id == m->of.columns) w->y = (uint32_t)(i / step);
     for_matrices(w, node->body);
   }
@@ -69,8 +72,8 @@ static bool measure(const seer_gen *g, const seer_tile_matrix *of, seer_gen_matr
   out->of = *of;
   out->n_x = (uint32_t)tile.x;
   out->n_y = (uint32_t)tile.y;
-  out->rows = rows / seer_matrix_cut(rows);
-  out->columns = tile.columns / tile.y;
+  out->rows = seer_matrix_length(rows);
+  out->columns = seer_matrix_length(g->now[of->columns].trip);
   out->depth = depth / seer_matrix_cut(depth);
   return true;
 }

@@ -29,9 +29,10 @@ static const shape shapes[] = {{1, 16, 16, 1, 16, true}, {1, 32, 32, 2, 32, true
     {1, 14, 48, 3, 12, true}, {2, 7, 32, 1, 9, true}, {1, 4, 8, 1, 4, true},
     {1, 33, 16, 2, 20, true}, {3, 8, 32, 1, 64, true}, {1, 64, 16, 1, 18, true},
     {1, 20, 48, 1, 16, true}, {6, 5, 3, 2, 4, true}, {1, 16, 80, 1, 16, true},
-    {1, 20, 64, 1, 16, false}, {1, 17, 16, 1, 16, false}, {1, 16, 16, 1, 17, false},
-    {1, 3, 16, 1, 16, false}, {1, 16, 16, 4, 3, true}, {1, 16, 16, 1, 3, false},
-    {2, 8, 32, 2, 9, true}, {7, 4, 16, 1, 16, true}, {9, 8, 16, 1, 16, false}};
+    {1, 20, 64, 1, 16, false}, {1, 17, 16, 1, 16, true}, {1, 27, 37, 1, 16, true},
+    {1, 16, 16, 1, 17, false}, {1, 3, 16, 1, 16, false}, {1, 16, 16, 4, 3, true},
+    {1, 16, 16, 1, 3, false}, {2, 8, 32, 2, 9, true}, {7, 4, 16, 1, 16, true},
+    {9, 8, 16, 1, 16, false}};
 
 static const char *text_of(const shape *s, factors what, seer_arena *arena) {
   uint32_t depth = s->steps * s->depth;
