@@ -296,6 +296,10 @@ seer_vec seer_gen_matrix_pointer(seer_gen *g, const seer_gen_addr *addr);
 void seer_gen_load_matrix(seer_gen *g, const seer_gen_addr *addr, uint32_t matrix, int64_t stride);
 void seer_gen_store_matrix(seer_gen *g, const seer_gen_addr *addr, uint32_t matrix, int64_t stride);
 
+// After a load of one of packed weights that do not stay in a core's cache: asks for one that is
+// needed later.
+void seer_gen_request_matrix(seer_gen *g, const seer_gen_addr *addr, int64_t rows, int64_t stride);
+
 // After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
 // that is worth an instruction.
 void seer_gen_prefetch(

@@ -164,21 +164,23 @@ static void store_sums(const walk *w) {
 }
 
 // Unless the register has it from a product of this step.
-static void load_factor(seer_gen *g, seer_expr load, uint32_t matrix, int64_t stride) {
+static void load_factor(
+    seer_gen *g, seer_expr load, uint32_t matrix, int64_t rows, int64_t stride) {
   seer_gen_addr addr;
   address_of(g, load, &addr);
   seer_vec p = seer_gen_matrix_pointer(g, &addr);
   if (g->matrix->held[matrix].i == p.i) return;
   g->matrix->held[matrix] = p;
   seer_gen_load_matrix(g, &addr, matrix, stride);
+  seer_gen_request_matrix(g, &addr, rows, stride);
 }
 
 static void add_product(const walk *w) {
   seer_gen *g = w->g;
   const seer_gen_matrix *m = g->matrix;
   uint32_t x = register_of_x(m, w->x), y = register_of_y(m, w->y);
-  load_factor(g, m->of.x, x, m->of.x_stride);
-  load_factor(g, m->of.y, y, m->of.y_stride);
+  load_factor(g, m->of.x, x, m->rows, m->of.x_stride);
+  load_factor(g, m->of.y, y, m->depth, m->of.y_stride);
   seer_vec_matrix_dot(g->b, m->of.is_halves ? SEER_VEC_MATRIX_DOT2 : SEER_VEC_MATRIX_DOT4,
       (seer_vec_matrix_regs){sum_of(w), x, y});
 }
