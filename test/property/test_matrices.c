@@ -37,7 +37,7 @@ static const byte_net nets[] = {
 };
 
 typedef struct {
-  uint32_t n, n_matrices, n_shapes, n_vectors;
+  uint32_t n, n_matrices, n_shapes, n_vectors, n_cleared;
 } seen;
 
 static uint32_t count(const char *text, const char *word) {
@@ -63,6 +63,7 @@ static void check(const seer_gen_machine *machine, const loop_expect *expect,
   s->n++;
   s->n_matrices += has_matrices;
   s->n_shapes += code->n_shapes > 1;
+  s->n_cleared += count(text, "matrix_zero") > 0;
   s->n_vectors += has_matrices && count(text, "= dot4 ") > 0;
   void **data = loop_expect_data(expect, sketch, loop, arena);
   seer_status status = seer_vec_eval(code, data, &rng);
@@ -101,11 +102,14 @@ static void each_net(void **state) {
   must(seer_target_parse(TARGET, arena, &target));
   for (size_t k = 0; k < SEER_COUNT_OF(nets); k++)
     check_all(&target, byte_net_build(&nets[k], arena), k + 1, arena, &s);
-  printf("%u schedules: %u with matrices, %u of several shapes, %u with vectors beside them\n", s.n,
-      s.n_matrices, s.n_shapes, s.n_vectors);
+  printf(
+      "%u schedules: %u with matrices, %u of several shapes, %u with vectors beside them, %u "
+      "cleared\n",
+      s.n, s.n_matrices, s.n_shapes, s.n_vectors, s.n_cleared);
   assert_true(s.n_matrices >= s.n / 4);
   assert_true(s.n_shapes >= 3);
   assert_true(s.n_vectors >= 3);
+  assert_true(s.n_cleared >= 3 && s.n_cleared < s.n_matrices);
   seer_arena_destroy(arena);
 }
 

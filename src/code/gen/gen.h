@@ -157,6 +157,7 @@ typedef struct {
   bool in_version, is_general;
   seer_gen_hoist *hoist;
   seer_vec_shapes shapes;  // of registers outside of reductions; zeros: none
+  uint32_t cleared;  // the loop whose reduction's sums begin at 0, set nowhere else; 0: none
   seer_gen_matrix *matrix;  // whose reduction is being emitted; NULL: none
   uint32_t n_tight;  // open loops that are tight windows
   int64_t fence;  // how many there were: loads before and after one are not the same
@@ -361,6 +362,9 @@ void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_
 
 // ---- matrix.c
 void seer_gen_matrix_phase(seer_gen *g, uint32_t id);  // in front of all else: the block `id`
+// Whether the loop `init` does nothing but set to 0 what the reduction right behind it, whose
+// outermost loop is `root`, sums up in matrices: then it is left out, and they are cleared.
+bool seer_gen_matrix_clears(seer_gen *g, uint32_t init, uint32_t root);
 // Starts keeping the sums of the reduction that begins with the loop `root` in matrices; false if
 // it is none that is made of them in this version.
 bool seer_gen_matrix_begin(seer_gen *g, uint32_t root);

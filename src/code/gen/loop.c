@@ -303,7 +303,10 @@ static void emit_node(seer_gen *g, uint32_t id) {
 }
 
 static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone) {
-  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) emit_node(g, id);
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
+    bool is_left_out = !is_alone && seer_gen_matrix_clears(g, id, g->loop->node[id].next);
+    if (!is_left_out) emit_node(g, id);
+  }
 }
 
 void seer_gen_block(seer_gen *g, uint32_t id) {

@@ -5,6 +5,7 @@
 // Registers have the shapes of a phase's first such reduction from its start on; another one's are
 // set for it alone. The sums are the first ones; of the rest, each factor has one of its own where
 // there are enough, else one is for x and the others are for y.
+#include <math.h>
 #include <string.h>
 
 #include "code/gen/gen.h"
@@ -151,6 +152,11 @@ static bool find_matrix(const seer_gen *g, uint32_t root, seer_tile_matrix *out)
 
 // ---- before, in, and behind the loops
 
+// Nothing is under way that matrices could not be part of.
+static bool is_free(const seer_gen *g) {
+  return !g->matrix && !g->hoist && g->n_pred == 0 && g->lanes == 1;
+}
+
 static void load_sums(const walk *w) {
   seer_gen_addr addr;
   address_of_sums(w->g, &addr);
@@ -185,16 +191,64 @@ static void add_product(const walk *w) {
       (seer_vec_matrix_regs){sum_of(w), x, y});
 }
 
+static void clear_sums(const walk *w) { seer_vec_matrix_zero(w->g->b, sum_of(w)); }
+
+// ---- sums that begin at 0
+
+static bool is_zero(const seer_gen *g, seer_expr e) {
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
+  if (node->op == SEER_EXPR_CONST_I) return node->value.i == 0;
+  return node->op == SEER_EXPR_CONST_F && node->value.f == 0 && !signbit(node->value.f);
+}
+
+// The store of `init`, alone in loops as the sums of `of` have, one by one, sets just these.
+static bool sets_sums(seer_gen *g, uint32_t init, const seer_tile_matrix *of) {
+  const seer_loop_node *node = g->loop->node, *sum = &node[of->store];
+  uint32_t id = of->first, end = init, n = 0;
+  for (; node[end].kind == SEER_NODE_FOR; end = node[end].body)
+    if (node[end].body == 0 || node[node[end].body].next != 0) return false;
+  const seer_loop_node *store = &node[end];
+  bool is_same = store->kind == SEER_NODE_STORE && store->is_init && store->n_values == 1 &&
+      store->buf[0] == sum->buf[0] && is_zero(g, store->value[0]);
+  for (; is_same && init != end && id != of->store; init = node[init].body, id = node[id].body) {
+    int64_t x, y;
+    is_same = !seer_gen_cuts(g, init) && g->now[init].trip == g->now[id].trip &&
+        seer_tile_lane_step(g->tile, store->buf[0], store->index, node[init].var, &x) &&
+        seer_tile_lane_step(g->tile, sum->buf[0], sum->index, node[id].var, &y) && x == y;
+    seer_gen_bind_var(g, node[init].var, SEER_GEN_CONST, 0, SEER_GEN_NONE);
+    seer_gen_bind_var(g, node[id].var, SEER_GEN_CONST, 0, SEER_GEN_NONE);
+    n++;
+  }
+  if (!is_same || init != end || id != of->store || n == 0) return false;
+  seer_gen_addr a, b;
+  seer_gen_address(g, store->buf[0], store->index, store->n_index, &a);
+  seer_gen_address(g, sum->buf[0], sum->index, sum->n_index, &b);
+  return a.is_regular && b.is_regular && seer_sum_add(&a.at, &b.at, -1) && a.at.n == 0 &&
+      a.at.lane == 0 && a.at.c == 0;
+}
+
+bool seer_gen_matrix_clears(seer_gen *g, uint32_t init, uint32_t root) {
+  seer_tile_matrix of;
+  seer_gen_matrix matrix;
+  const seer_loop_node *node = g->loop->node;
+  bool is_pair = root != 0 && node[init].kind == SEER_NODE_FOR && node[root].kind == SEER_NODE_FOR;
+  bool is_one = is_pair && is_free(g) && find_matrix(g, root, &of) && measure(g, &of, &matrix) &&
+      sets_sums(g, init, &of);
+  if (is_one) g->cleared = root;
+  g->tick++;
+  return is_one;
+}
+
 bool seer_gen_matrix_begin(seer_gen *g, uint32_t root) {
   seer_tile_matrix of;
   seer_gen_matrix matrix = {.rows = 0};
-  bool is_free = !g->matrix && !g->hoist && g->n_pred == 0 && g->lanes == 1;
-  if (!is_free || !find_matrix(g, root, &of) || !measure(g, &of, &matrix)) return false;
+  if (!is_free(g) || !find_matrix(g, root, &of) || !measure(g, &of, &matrix)) return false;
   g->matrix = SEER_NEW(g->arena, seer_gen_matrix);
   *g->matrix = matrix;
   seer_vec_shapes shapes = shapes_of(&matrix);
   if (!are_same(&shapes, &g->shapes)) seer_vec_matrix_shapes(g->b, &shapes);
-  walk_matrices(g, load_sums);
+  walk_matrices(g, g->cleared == root ? clear_sums : load_sums);
+  g->cleared = 0;
   return true;
 }
 

@@ -39,6 +39,7 @@ LLVMValueRef seer_llvm_call(LLVMModuleRef module, LLVMBuilderRef builder, const 
 // ends with seer_llvm_matrix_end.
 void seer_llvm_matrix_shapes(
     LLVMModuleRef module, LLVMBuilderRef builder, const seer_vec_shapes *shapes);
+void seer_llvm_matrix_zero(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix);
 void seer_llvm_matrix_load(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix,
     LLVMValueRef pointer, LLVMValueRef stride);
 void seer_llvm_matrix_store(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix,

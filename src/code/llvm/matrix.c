@@ -36,6 +36,11 @@ void seer_llvm_matrix_shapes(
   seer_llvm_call(module, builder, "llvm.x86.ldtilecfg", NULL, 0, &at, 1);
 }
 
+void seer_llvm_matrix_zero(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix) {
+  LLVMValueRef arg[1] = {number(module, matrix)};
+  seer_llvm_call(module, builder, "llvm.x86.tilezero", NULL, 0, arg, 1);
+}
+
 void seer_llvm_matrix_load(LLVMModuleRef module, LLVMBuilderRef builder, uint32_t matrix,
     LLVMValueRef pointer, LLVMValueRef stride) {
   LLVMValueRef arg[3] = {number(module, matrix), pointer, stride};

@@ -339,6 +339,9 @@ static void matrices(translator *t, const seer_vec_node *node) {
     case SEER_VEC_MATRIX_SHAPES:
       seer_llvm_matrix_shapes(t->module, t->b, &t->code->shapes[node->imm]);
       break;
+    case SEER_VEC_MATRIX_ZERO:
+      seer_llvm_matrix_zero(t->module, t->b, regs.sum);
+      break;
     case SEER_VEC_MATRIX_LOAD:
       seer_llvm_matrix_load(t->module, t->b, regs.sum, pointer, stride);
       break;
@@ -496,6 +499,7 @@ static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
     case SEER_VEC_STORE_MASKED:
       return masked(t, node);
     case SEER_VEC_MATRIX_SHAPES:
+    case SEER_VEC_MATRIX_ZERO:
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
     case SEER_VEC_MATRIX_DOT4:

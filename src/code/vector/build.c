@@ -405,6 +405,10 @@ void seer_vec_matrix_shapes(seer_vec_builder *b, const seer_vec_shapes *shapes) 
       &(seer_vec_node){.op = SEER_VEC_MATRIX_SHAPES, .imm = seer_vec_add_shapes(b->code, shapes)});
 }
 
+void seer_vec_matrix_zero(seer_vec_builder *b, uint32_t matrix) {
+  append(b, &(seer_vec_node){.op = SEER_VEC_MATRIX_ZERO, .imm = matrix});
+}
+
 static void matrix_access(seer_vec_builder *b, seer_vec_op op, uint32_t matrix, seer_vec pointer,
     seer_vec stride, uint32_t align, uint32_t buf) {
   seer_vec_node node = {.op = (uint8_t)op,

@@ -453,12 +453,22 @@ static bool multiply_matrices(machine *m, uint32_t id) {
   return true;
 }
 
+static bool clear_matrix(machine *m, uint32_t id) {
+  matrix *x = matrix_of(m, id, seer_vec_matrix_regs_of(&m->code->node[id]).sum);
+  if (!x) return false;
+  memset(x->bits, 0, sizeof(x->bits));
+  memset(x->is_hazy, 0, sizeof(x->is_hazy));
+  return true;
+}
+
 static bool run_matrices(machine *m, uint32_t id) {
   const seer_vec_node *node = &m->code->node[id];
   switch ((int)node->op) {
     case SEER_VEC_MATRIX_SHAPES:
       set_shapes(m, &m->code->shapes[node->imm]);
       return true;
+    case SEER_VEC_MATRIX_ZERO:
+      return clear_matrix(m, id);
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
       return access_matrix(m, id);
@@ -546,6 +556,7 @@ static bool run_node(machine *m, uint32_t id) {
     case SEER_VEC_STORE_MASKED:
       return access(m, id);
     case SEER_VEC_MATRIX_SHAPES:
+    case SEER_VEC_MATRIX_ZERO:
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
     case SEER_VEC_MATRIX_DOT4:

@@ -161,6 +161,9 @@ static void put_head(printer *p, uint32_t id) {
     case SEER_VEC_MATRIX_SHAPES:
       put_shapes(p, node);
       break;
+    case SEER_VEC_MATRIX_ZERO:
+      seer_text_printf(&p->text, " matrix %u", seer_vec_matrix_regs_of(node).sum);
+      break;
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
       seer_text_printf(&p->text, " matrix %u", seer_vec_matrix_regs_of(node).sum);
@@ -443,8 +446,9 @@ static seer_status parse_shapes(parser *p, seer_vec_node *node) {
 static seer_status parse_matrices(parser *p, seer_vec_node *node) {
   static const char *const word[] = {"matrix", "of", "by"};
   bool is_access = seer_vec_is_matrix_access(node);
+  bool is_one = is_access || node->op == SEER_VEC_MATRIX_ZERO;
   int64_t number[3] = {0};
-  for (uint32_t k = 0; k < (is_access ? 1u : 3u); k++) {
+  for (uint32_t k = 0; k < (is_one ? 1u : 3u); k++) {
     SEER_TRY(seer_scan_expect(p->scan, word[k]));
     SEER_TRY(parse_in(p, 0, SEER_VEC_MATRICES - 1, &number[k]));
   }
@@ -484,6 +488,7 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
       return parse_access(p, node);
     case SEER_VEC_MATRIX_SHAPES:
       return parse_shapes(p, node);
+    case SEER_VEC_MATRIX_ZERO:
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
     case SEER_VEC_MATRIX_DOT4:

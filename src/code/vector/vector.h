@@ -216,6 +216,7 @@ seer_vec seer_vec_load_masked(seer_vec_builder *b, seer_vec pointer, seer_vec ma
 void seer_vec_store_masked(seer_vec_builder *b, seer_vec value, seer_vec pointer, seer_vec mask,
     uint32_t align, uint32_t buf);
 void seer_vec_matrix_shapes(seer_vec_builder *b, const seer_vec_shapes *shapes);
+void seer_vec_matrix_zero(seer_vec_builder *b, uint32_t matrix);
 void seer_vec_matrix_load(seer_vec_builder *b, uint32_t matrix, seer_vec pointer, seer_vec stride,
     uint32_t align, uint32_t buf);
 void seer_vec_matrix_store(seer_vec_builder *b, uint32_t matrix, seer_vec pointer, seer_vec stride,

@@ -479,8 +479,9 @@ static seer_status check_shapes(const verifier *v, uint32_t id) {
 
 static seer_status check_numbers(const verifier *v, uint32_t id) {
   seer_vec_matrix_regs r = seer_vec_matrix_regs_of(&v->code->node[id]);
-  bool is_different =
-      seer_vec_is_matrix_access(&v->code->node[id]) || (r.sum != r.x && r.sum != r.y && r.x != r.y);
+  bool is_one =
+      seer_vec_is_matrix_access(&v->code->node[id]) || v->code->node[id].op == SEER_VEC_MATRIX_ZERO;
+  bool is_different = is_one || (r.sum != r.x && r.sum != r.y && r.x != r.y);
   if (r.sum < SEER_VEC_MATRICES && r.x < SEER_VEC_MATRICES && r.y < SEER_VEC_MATRICES &&
       is_different)
     return SEER_OK;
@@ -592,6 +593,7 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_STORE_MASKED:
       return check_access(v, id);
     case SEER_VEC_MATRIX_SHAPES:
+    case SEER_VEC_MATRIX_ZERO:
     case SEER_VEC_MATRIX_LOAD:
     case SEER_VEC_MATRIX_STORE:
     case SEER_VEC_MATRIX_DOT4:

@@ -134,6 +134,7 @@ static const char every_body[] =
     "    %100 i8x4 = lookup %99, i8x4 -1 align 1 $bytes invariant\n"
     "    %101 f32x4 = dot2 %86, i32x4 -1, f32x4 0.5\n"
     "    matrix_shapes 2 by 3 2 by 4 4 by 3 0 by 0 0 by 0 16 by 16 1 by 16 16 by 1\n"
+    "    matrix_zero matrix 0\n"
     "    matrix_load fill[0], i64 8 matrix 2 $table\n"
     "    matrix_dot4 matrix 0 of 1 by 2\n"
     "    matrix_dot2 matrix 5 of 6 by 7\n"
@@ -612,6 +613,7 @@ static const struct {
     // matrices
     {SHAPES "matrix_load %0, i64 16 matrix 1 align 4 $in\n", NULL},
     {"matrix_load %0, i64 16 matrix 1 align 4 $in\n", "matrix 1 has no shape"},
+    {"matrix_zero matrix 7\n", "matrix 7 has no shape"},
     {SHAPES "matrix_load %0, i64 16 matrix 3 align 4 $in\n", "matrix 3 has no shape"},
     {SHAPES "matrix_load %0, i64 241 matrix 1 align 1 $in\n", "bytes 241 to 257 of 256"},
     {SHAPES "matrix_load %0, i64 -1 matrix 1 align 4 $in\n", "bytes -1 to 15 of 256"},
