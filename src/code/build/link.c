@@ -190,9 +190,11 @@ seer_status seer_build_can_link(const seer_target *target, const char *out_dir) 
       target->triple, here.architecture);
 }
 
-// What LLVM may need for one kernel; when it gets no memory it ends the process, so it is asked
-// before. Whole compiles, program and weights among it, take 92 MB (squeezenet, 2026-11).
-#define LLVM_BYTES (UINT64_C(64) << 20)
+// What LLVM may need for the kernels that are made at a time, several threads asking at once; when
+// it gets no memory it ends the process, so it is asked before. Whole compiles, program and weights
+// among it, take 92 MB (squeezenet, 2026-11); with 64 MiB asked for, one of four compiles of a
+// small network in 280 MiB of address space was ended.
+#define LLVM_BYTES (UINT64_C(128) << 20)
 
 seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
     const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out) {
