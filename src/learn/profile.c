@@ -362,7 +362,7 @@ static bool find_matrices(const seer_nest_statement *st, const seer_target *targ
   if (!is_product || st->first_tile == 0 || st->first_tile >= st->n_loop) return false;
   uint32_t lanes = st->n_loop - 1u, depth = st->first_tile - 1u;
   if (st->loop[lanes].ann != SEER_LOOP_VECTOR || !st->loop[depth].is_reduce) return false;
-  int64_t row = st->loop[depth].extent, both = row;
+  int64_t row = st->loop[depth].extent, rows = 1;
   for (uint32_t a = 0; a < st->n_access; a++) {
     const seer_nest_access *x = &st->access[a];
     if (x->is_guarded || x->is_whole) return false;
@@ -370,7 +370,7 @@ static bool find_matrices(const seer_nest_statement *st, const seer_target *targ
     uint8_t last = x->rank;
     while (last > 1 && x->dim[last - 1] == 1) last--;
     if (x->loop_dim[depth] != last - 1 || x->loop_coef[depth] * x->elem_bytes != 4) return false;
-    if (goes_on(st, x, depth)) both = row * st->loop[depth - 1].extent;
+    if (goes_on(st, x, depth)) rows = st->loop[depth - 1].extent;
   }
   *out = seer_matrix_begin(st->loop[lanes].extent);
   uint32_t longest = lanes;
@@ -385,9 +385,9 @@ static bool find_matrices(const seer_nest_statement *st, const seer_target *targ
     for (uint32_t d = x->loop_dim[longest] + 1u; d + 1 < x->rank; d++)
       *out_is_apart |= x->dim[d] > 1;
   }
-  bool is_one = both != row && seer_matrix_fits(out, both) && seer_matrix_is_whole(both, row);
-  *out_depth = (double)(is_one ? both : row);
-  return is_one || seer_matrix_fits(out, row);
+  bool is_one = rows > 1 && seer_matrix_fits(out, rows, row);
+  *out_depth = (double)(is_one ? rows * row : row);
+  return is_one || seer_matrix_fits(out, row, 1);
 }
 
 // In place of what profile_tile found for vectors.

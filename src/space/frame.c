@@ -537,10 +537,9 @@ bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage) {
   const seer_frame_loop *last = &s->loop[first - 1], *before = last;
   bool is_row = last->extent == frame->sketch->dag->stage[stage].axis[last->axis].extent;
   if (how == SEER_MATRIX_TWO_AXES && is_row && first > 1) before = &s->loop[first - 2];
-  int64_t depth = last->extent * before->extent;
-  bool is_one = before != last && before->is_reduce && seer_matrix_fits(&tile, depth) &&
-      seer_matrix_is_whole(depth, last->extent);
-  return is_one || seer_matrix_fits(&tile, last->extent);
+  bool is_one =
+      before != last && before->is_reduce && seer_matrix_fits(&tile, before->extent, last->extent);
+  return is_one || seer_matrix_fits(&tile, last->extent, 1);
 }
 
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage) {

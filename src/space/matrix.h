@@ -42,14 +42,12 @@ static inline seer_matrix_tile seer_matrix_begin(int64_t columns) {
 }
 // One more loop of rows, outermost first.
 void seer_matrix_add_rows(seer_matrix_tile *tile, int64_t extent);
-// Whether a depth of whole rows of `row` words is cut between rows.
-static inline bool seer_matrix_is_whole(int64_t depth, int64_t row) {
-  int64_t n = seer_matrix_cut(depth);
-  return n > 0 && depth / n % row == 0;
-}
-static inline bool seer_matrix_fits(const seer_matrix_tile *tile, int64_t depth) {
+// Whether a tile is products of matrices whose depth is `n` rows of `row` words each, and is cut
+// between rows. The words of one loop are rows of 1.
+static inline bool seer_matrix_fits(const seer_matrix_tile *tile, int64_t n, int64_t row) {
+  int64_t depth = n * row, cut = seer_matrix_cut(depth);
   return tile->longest >= SEER_MATRIX_MIN_ROWS && depth >= SEER_MATRIX_MIN_DEPTH &&
-      tile->x * tile->y <= SEER_MATRIX_MAX_SUMS && seer_matrix_cut(depth) > 0;
+      tile->x * tile->y <= SEER_MATRIX_MAX_SUMS && cut > 0 && depth / cut % row == 0;
 }
 
 // How words along the reduction lie in the factor that has the rows of what `stage` sums up.

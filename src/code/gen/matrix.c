@@ -66,10 +66,8 @@ static bool measure(const seer_gen *g, const seer_tile_matrix *of, seer_gen_matr
   for (uint32_t id = of->first; id != of->columns; id = node[id].body)
     seer_matrix_add_rows(&tile, g->now[id].trip);
   int64_t inner = of->inner != 0 ? g->now[of->inner].trip : 1;
-  int64_t rows = g->now[of->rows].trip, depth = g->now[of->reduce].trip * inner;
-  if (rows != tile.longest || !seer_matrix_fits(&tile, depth) ||
-      !seer_matrix_is_whole(depth, inner))
-    return false;
+  int64_t rows = g->now[of->rows].trip, n = g->now[of->reduce].trip, depth = n * inner;
+  if (rows != tile.longest || !seer_matrix_fits(&tile, n, inner)) return false;
   out->of = *of;
   out->n_x = (uint32_t)tile.x;
   out->n_y = (uint32_t)tile.y;
@@ -201,25 +199,14 @@ static bool is_zero(const seer_gen *g, seer_expr e) {
   return node->op == SEER_EXPR_CONST_F && node->value.f == 0 && !signbit(node->value.f);
 }
 
-// The store of `init`, alone in loops as the sums of `of` have, one by one, sets just these.
-static bool sets_sums(seer_gen *g, uint32_t init, const seer_tile_matrix *of) {
-  const seer_loop_node *node = g->loop->node, *sum = &node[of->store];
-  uint32_t id = of->first, end = init, n = 0;
-  for (; node[end].kind == SEER_NODE_FOR; end = node[end].body)
-    if (node[end].body == 0 || node[node[end].body].next != 0) return false;
-  const seer_loop_node *store = &node[end];
-  bool is_same = store->kind == SEER_NODE_STORE && store->is_init && store->n_values == 1 &&
-      store->buf[0] == sum->buf[0] && is_zero(g, store->value[0]);
-  for (; is_same && init != end && id != of->store; init = node[init].body, id = node[id].body) {
-    int64_t x, y;
-    is_same = !seer_gen_cuts(g, init) && g->now[init].trip == g->now[id].trip &&
-        seer_tile_lane_step(g->tile, store->buf[0], store->index, node[init].var, &x) &&
-        seer_tile_lane_step(g->tile, sum->buf[0], sum->index, node[id].var, &y) && x == y;
-    seer_gen_bind_var(g, node[init].var, SEER_GEN_CONST, 0, SEER_GEN_NONE);
-    seer_gen_bind_var(g, node[id].var, SEER_GEN_CONST, 0, SEER_GEN_NONE);
-    n++;
-  }
-  if (!is_same || init != end || id != of->store || n == 0) return false;
+// The loops from `id` on down to the store `end`, bound to their first iterations or to none.
+static void bind_firsts(seer_gen *g, uint32_t id, uint32_t end, seer_gen_bind kind) {
+  for (; id != end; id = g->loop->node[id].body)
+    seer_gen_bind_var(g, g->loop->node[id].var, kind, 0, SEER_GEN_NONE);
+}
+
+// Both stores begin at the same element.
+static bool begin_alike(seer_gen *g, const seer_loop_node *store, const seer_loop_node *sum) {
   seer_gen_addr a, b;
   seer_gen_address(g, store->buf[0], store->index, store->n_index, &a);
   seer_gen_address(g, sum->buf[0], sum->index, sum->n_index, &b);
@@ -227,16 +214,40 @@ static bool sets_sums(seer_gen *g, uint32_t init, const seer_tile_matrix *of) {
       a.at.lane == 0 && a.at.c == 0;
 }
 
+// The store of `init`, alone in loops as the sums of `of` have, one by one, sets just these.
+static bool sets_sums(seer_gen *g, uint32_t init, const seer_tile_matrix *of) {
+  const seer_loop_node *node = g->loop->node, *sum = &node[of->store];
+  uint32_t id = of->first, end = init, at = init;
+  for (; node[end].kind == SEER_NODE_FOR; end = node[end].body)
+    if (node[end].body == 0 || node[node[end].body].next != 0) return false;
+  const seer_loop_node *store = &node[end];
+  bool is_same = store->kind == SEER_NODE_STORE && store->is_init && store->n_values == 1 &&
+      store->buf[0] == sum->buf[0] && is_zero(g, store->value[0]);
+  for (; is_same && at != end && id != of->store; at = node[at].body, id = node[id].body) {
+    int64_t x, y;
+    is_same = !seer_gen_cuts(g, at) && g->now[at].trip == g->now[id].trip &&
+        seer_tile_lane_step(g->tile, store->buf[0], store->index, node[at].var, &x) &&
+        seer_tile_lane_step(g->tile, sum->buf[0], sum->index, node[id].var, &y) && x == y;
+  }
+  if (!is_same || at != end || id != of->store) return false;
+  bind_firsts(g, init, end, SEER_GEN_CONST);
+  bind_firsts(g, of->first, of->store, SEER_GEN_CONST);
+  is_same = begin_alike(g, store, sum);
+  bind_firsts(g, init, end, SEER_GEN_UNBOUND);
+  bind_firsts(g, of->first, of->store, SEER_GEN_UNBOUND);
+  return is_same;
+}
+
 bool seer_gen_matrix_clears(seer_gen *g, uint32_t init, uint32_t root) {
   seer_tile_matrix of;
   seer_gen_matrix matrix;
   const seer_loop_node *node = g->loop->node;
   bool is_pair = root != 0 && node[init].kind == SEER_NODE_FOR && node[root].kind == SEER_NODE_FOR;
-  bool is_one = is_pair && is_free(g) && find_matrix(g, root, &of) && measure(g, &of, &matrix) &&
-      sets_sums(g, init, &of);
-  if (is_one) g->cleared = root;
-  g->tick++;
-  return is_one;
+  if (!is_pair || !is_free(g) || !find_matrix(g, root, &of) || !measure(g, &of, &matrix) ||
+      !sets_sums(g, init, &of))
+    return false;
+  g->cleared = root;
+  return true;
 }
 
 bool seer_gen_matrix_begin(seer_gen *g, uint32_t root) {

@@ -479,6 +479,10 @@ static void leave_unless(translator *t, const seer_vec_node *node) {
 
 // NULL: it gives no value.
 static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
+  if (seer_vec_is_of_matrices(node)) {
+    matrices(t, node);
+    return NULL;
+  }
   switch ((int)node->op) {
     case SEER_VEC_PART:
       return LLVMBuildZExt(t->b, LLVMGetParam(t->fn, 1), t->elem[SEER_VEC_I64], "");
@@ -498,14 +502,6 @@ static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return masked(t, node);
-    case SEER_VEC_MATRIX_SHAPES:
-    case SEER_VEC_MATRIX_ZERO:
-    case SEER_VEC_MATRIX_LOAD:
-    case SEER_VEC_MATRIX_STORE:
-    case SEER_VEC_MATRIX_DOT4:
-    case SEER_VEC_MATRIX_DOT2:
-      matrices(t, node);
-      return NULL;
     case SEER_VEC_PREFETCH:
       prefetch(t, node);
       return NULL;

@@ -132,8 +132,7 @@ static bool fits(const seer_tile *tile, const seer_tile_matrix *m) {
   for (uint32_t id = m->first; id != m->columns; id = at(tile, id)->body)
     seer_matrix_add_rows(&of, at(tile, id)->extent);
   int64_t inner = m->inner != 0 ? at(tile, m->inner)->extent : 1;
-  return seer_matrix_fits(&of, at(tile, m->reduce)->extent * inner) &&
-      seer_matrix_is_whole(at(tile, m->reduce)->extent * inner, inner);
+  return seer_matrix_fits(&of, at(tile, m->reduce)->extent, inner);
 }
 
 static bool decide(seer_tile *tile, uint32_t id) {

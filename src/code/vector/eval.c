@@ -526,6 +526,7 @@ static bool run_control(machine *m, uint32_t id) {
 
 static bool run_node(machine *m, uint32_t id) {
   const seer_vec_node *node = &m->code->node[id];
+  if (seer_vec_is_of_matrices(node)) return run_matrices(m, id);
   switch ((int)node->op) {
     case SEER_VEC_PART:
       m->lane[m->at[id]] = (uint64_t)m->part;
@@ -555,13 +556,6 @@ static bool run_node(machine *m, uint32_t id) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return access(m, id);
-    case SEER_VEC_MATRIX_SHAPES:
-    case SEER_VEC_MATRIX_ZERO:
-    case SEER_VEC_MATRIX_LOAD:
-    case SEER_VEC_MATRIX_STORE:
-    case SEER_VEC_MATRIX_DOT4:
-    case SEER_VEC_MATRIX_DOT2:
-      return run_matrices(m, id);
     case SEER_VEC_LOOP:
     case SEER_VEC_WHEN:
     case SEER_VEC_LEAVE_UNLESS:

@@ -95,6 +95,9 @@ typedef struct {
 typedef struct {
   uint32_t sum, x, y;
 } seer_vec_matrix_regs;
+static inline bool seer_vec_is_of_matrices(const seer_vec_node *node) {
+  return node->op >= SEER_VEC_MATRIX_SHAPES && node->op <= SEER_VEC_MATRIX_DOT2;
+}
 static inline seer_vec_matrix_regs seer_vec_matrix_regs_of(const seer_vec_node *node) {
   return (seer_vec_matrix_regs){(uint32_t)(node->imm & 255), (uint32_t)(node->imm >> 8 & 255),
       (uint32_t)(node->imm >> 16 & 255)};

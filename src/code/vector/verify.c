@@ -571,6 +571,7 @@ static seer_status check_node(const verifier *v, uint32_t id) {
   if (node->elem == SEER_VEC_PTR) find_roots(v, id);
   if (arg_kinds[node->op] != OTHER) return check_operator(v, id, (arg_kind)arg_kinds[node->op]);
   if (node->op >= SEER_VEC_ZEXT && node->op <= SEER_VEC_BITCAST) return check_conversion(v, id);
+  if (seer_vec_is_of_matrices(node)) return check_matrices(v, id);
   switch ((int)node->op) {
     case SEER_VEC_DOT2:
       return check_dot_of_halves(v, id);
@@ -592,13 +593,6 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return check_access(v, id);
-    case SEER_VEC_MATRIX_SHAPES:
-    case SEER_VEC_MATRIX_ZERO:
-    case SEER_VEC_MATRIX_LOAD:
-    case SEER_VEC_MATRIX_STORE:
-    case SEER_VEC_MATRIX_DOT4:
-    case SEER_VEC_MATRIX_DOT2:
-      return check_matrices(v, id);
     case SEER_VEC_PREFETCH:
     case SEER_VEC_FENCE:
     case SEER_VEC_LOOP:

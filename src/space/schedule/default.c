@@ -97,7 +97,7 @@ static tile best_matrices(int64_t n_vector, int64_t n_x, int64_t n_y) {
         seer_matrix_tile t = seer_matrix_begin(width);
         seer_matrix_add_rows(&t, y);
         seer_matrix_add_rows(&t, x);
-        if (!seer_matrix_fits(&t, SEER_MATRIX_SIDE)) continue;
+        if (!seer_matrix_fits(&t, SEER_MATRIX_SIDE, 1)) continue;
         double meant =
             (double)(x * y * width) / (double)(t.x * t.y * SEER_MATRIX_SIDE * SEER_MATRIX_SIDE);
         double score = used_share(n_vector, width) * used_share(n_x, x) * used_share(n_y, y) *

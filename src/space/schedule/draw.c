@@ -123,7 +123,7 @@ static bool draw_matrices(const seer_draw *draw, uint32_t stage) {
       seer_matrix_add_rows(&tile, factor[k]);
     }
     int64_t vectors = seer_ceil_div(width, SEER_MATRIX_SIDE);
-    bool fits = seer_matrix_fits(&tile, SEER_MATRIX_SIDE) &&
+    bool fits = seer_matrix_fits(&tile, SEER_MATRIX_SIDE, 1) &&
         tile.longest * tile.others * vectors <= MAX_TILE_VECTORS;
     if (!fits) continue;
     set(draw, s->factor[v][3], width);
