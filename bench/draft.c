@@ -13,7 +13,7 @@
 #include "setup/context.h"
 #include "space/frame.h"
 #include "space/nest.h"
-#include "tune/search/draft.h"
+#include "search/draft.h"
 
 static const char conv_text[] =
     "dag conv {\n"

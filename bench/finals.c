@@ -15,7 +15,7 @@
 
 #include "base/stats.h"
 #include "tune/finals.h"
-#include "tune/select/choose.h"
+#include "choose/choose.h"
 #include "tuned.h"
 
 #define VISITS 6

@@ -18,7 +18,7 @@
 #include "dags.h"
 #include "learn/feature.h"
 #include "space/lower.h"
-#include "tune/select/choose.h"
+#include "choose/choose.h"
 
 static double now_s(void) {
   struct timespec t;

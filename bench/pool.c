@@ -14,7 +14,7 @@
 
 #include "base/stats.h"
 #include "runtime/pool.h"
-#include "tune/measure/cores.h"
+#include "measure/cores.h"
 
 enum { MAX_SAMPLES = 20000, BATCH = 20 };
 

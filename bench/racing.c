@@ -4,7 +4,7 @@
 //   racing RECORDS.sqlite MODEL [N]
 // N (300) of them, evenly from all of the model's tasks on this machine. An error is a dropped one
 // that is as fast as that best one, or faster, by the median of its pairs; the interval is Wilson's
-// (95 %). Racing's rule is in tune/measure/runner.c.
+// (95 %). Racing's rule is in measure/worker/runner.c.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,7 +30,7 @@
 #include "front/front.h"
 #include "models/models.h"
 #include "space/lower.h"
-#include "tune/select/choose.h"
+#include "choose/choose.h"
 
 #define LEVELS 5
 #define SAMPLES 2  // of a network's task, beside its untuned choice

@@ -20,9 +20,9 @@
 #include "learn/bank.h"
 #include "runtime/pool.h"
 #include "setup/context.h"
-#include "tune/measure/operands.h"
-#include "tune/measure/runner.h"
-#include "tune/search.h"
+#include "measure/worker/operands.h"
+#include "measure/worker/runner.h"
+#include "search/search.h"
 #include "space/lower.h"
 
 // Of one contender: longer than most bursts of what else the machine does. There are so many turns

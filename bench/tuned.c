@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "models/models.h"
-#include "tune/record/speeds.h"
-#include "tune/select/plain.h"
+#include "record/speeds.h"
+#include "choose/plain.h"
 
 void bench_die(seer_status status) {
   if (!status) return;

@@ -5,9 +5,9 @@
 #ifndef BENCH_TUNED_H
 #define BENCH_TUNED_H
 
-#include "tune/device.h"
-#include "tune/record.h"
-#include "tune/record/sound.h"
+#include "measure/device.h"
+#include "record/record.h"
+#include "record/sound.h"
 
 typedef struct {
   seer_context *context;

@@ -11,7 +11,7 @@
 #include "base/os.h"
 #include "front/front.h"
 #include "models/models.h"
-#include "tune/search/untuned.h"
+#include "search/untuned.h"
 
 static const uint32_t numbers[] = {400, 2000, 5000, 20000, 50000};
 

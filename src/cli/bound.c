@@ -106,7 +106,7 @@ static seer_status compare(const seer_use *use, const json_t *list, const json_t
   return SEER_OK;
 }
 
-// As code/build/describe.c writes it. NULL: no memory.
+// As code/artefact/describe.c writes it. NULL: no memory.
 static json_t *list_of(const seer_graph *graph, seer_arena *arena) {
   json_t *list = json_array();
   for (uint32_t b = 0; b < graph->n_bound; b++) {

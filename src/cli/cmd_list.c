@@ -11,10 +11,10 @@
 #include "learn/family.h"
 #include "learn/feature.h"
 #include "learn/learning.h"
+#include "measure/measure.h"
 #include "models/models.h"
 #include "space/formulation.h"
 #include "space/rule.h"
-#include "tune/measure.h"
 #include "tune/scheduler.h"
 #include "tune/scheduler/ingredient.h"
 

@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "learn/pretrained.h"
-#include "tune/pretrain.h"
+#include "study/pretrain.h"
 
 // -o FOLDER: its file is named by the machine's class, as the program's own are.
 static seer_status file_of(const seer_context *context, seer_arena *arena, const char **out_path) {

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "choose/plain.h"
 #include "cli/command.h"
 #include "models/models.h"
-#include "tune/record/sound.h"
-#include "tune/select/plain.h"
+#include "record/sound.h"
 
 static json_t *best_json(const seer_task *task, const seer_record *record) {
   json_t *line = json_pack("{s:i, s:s, s:I, s:f, s:s, s:s}", "task", (int)task->id, "name",

@@ -1,6 +1,6 @@
 // cmd_study.c - familyseer study collect|gather|regret|fig1|...: tables of measured times, and what
 // policies and models are worth by them. Sub-commands are rows of `studies`, or studies of the
-// paper (tune/paper/study.h).
+// paper (study/paper/study.h).
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,14 +9,14 @@
 
 #include "base/os.h"
 #include "cli/command.h"
+#include "measure/device.h"
 #include "models/models.h"
-#include "tune/device.h"
-#include "tune/paper/paper.h"
+#include "study/collect.h"
+#include "study/from_records.h"
+#include "study/paper/paper.h"
+#include "study/regret.h"
+#include "study/tuning.h"
 #include "tune/scheduler.h"
-#include "tune/study/collect.h"
-#include "tune/study/gather.h"
-#include "tune/study/regret.h"
-#include "tune/study/tuning.h"
 
 // A signal handler has no other way to say it.
 static volatile sig_atomic_t is_stopped;

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "choose/choose.h"
 #include "cli/command.h"
 #include "cli/unbuilt.h"
 #include "front/select.h"
 #include "models/models.h"
-#include "tune/record/sound.h"
-#include "tune/record/speeds.h"
-#include "tune/select/choose.h"
+#include "record/sound.h"
+#include "record/speeds.h"
 
 // Of all sets of shapes.
 static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "choose/gather.h"
 #include "cli/gap.h"
 #include "cli/precision.h"
 #include "cli/progress.h"
 #include "cli/whole.h"
-#include "tune/device.h"
-#include "tune/record/speeds.h"
+#include "measure/device.h"
+#include "record/speeds.h"
 #include "tune/report.h"
-#include "tune/select/gather.h"
 
 // A signal handler has no other way to say it, and to reach the session.
 static volatile sig_atomic_t is_interrupted;

@@ -10,17 +10,17 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "choose/gather.h"
+#include "choose/plain.h"
 #include "cli/against.h"
 #include "cli/bound.h"
 #include "cli/description.h"
 #include "cli/layers.h"
 #include "cli/use.h"
 #include "cli/verify_report.h"
+#include "library/steps.h"
+#include "library/tolerance.h"
 #include "models/models.h"
-#include "tune/select/gather.h"
-#include "tune/select/plain.h"
-#include "tune/verify/steps.h"
-#include "tune/verify/tolerance.h"
 
 // Iterations of the interpreter for all steps of a set: a second or two.
 #define INTERPRETER_BUDGET 3e7

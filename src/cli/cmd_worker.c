@@ -1,7 +1,7 @@
 // cmd_worker.c - familyseer worker: the process in which candidates are built or run. Started by
 // `tune`.
 #include "cli/command.h"
-#include "tune/measure.h"
+#include "measure/measure.h"
 
 static seer_status run_worker(seer_context *context, int argc, char **argv) {
   SEER_TRY(seer_context_find_target(context));

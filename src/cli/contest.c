@@ -10,7 +10,7 @@
 
 #include "base/os.h"
 #include "cli/use.h"
-#include "tune/measure/cores.h"
+#include "measure/cores.h"
 
 #define MIN_PAIRS 11
 #define SHORT_RUN_S 0.02

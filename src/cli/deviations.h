@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "cli/use.h"
-#include "tune/verify/deviation.h"
+#include "library/deviation.h"
 
 typedef struct {
   const char *shapes;  // of the set of input shapes, safe to show; NULL: there is only one

@@ -4,9 +4,9 @@
 #ifndef SEER_CLI_GAP_H
 #define SEER_CLI_GAP_H
 
+#include "choose/plain.h"
 #include "cli/command.h"
 #include "front/front.h"
-#include "tune/select/plain.h"
 
 typedef struct {
   double latency_s;  // median of whole runs, as `bench` tells it; 0: they could not be timed

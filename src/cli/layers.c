@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 #include "front/onnx/dtype.h"
-#include "tune/verify/tolerance.h"
+#include "library/tolerance.h"
 
 typedef struct {
   const seer_expected *expected;

@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct {
   // Values of the judge: held against the library's; those among them that a rounding decides
-  // (tune/verify/tolerance.h); not in the library's memory, with their names.
+  // (library/tolerance.h); not in the library's memory, with their names.
   uint32_t n_judged, n_decided, n_hidden;
   const char **hidden;
   // Decided by a rounding, and in some elements not as the judge says, up to the first that

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "choose/choose.h"
 #include "code/dump.h"
 #include "code/tile/tile.h"
 #include "space/lower.h"
-#include "tune/select/choose.h"
 
 static bool starts_with(const char *text, size_t n_bytes, const char *keyword) {
   seer_scan scan;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "choose/gather.h"
 #include "cli/contest.h"
 #include "models/models.h"
-#include "tune/select/gather.h"
 
 // What `auto` gives accuracy up for: estimates stand within 5 % of what is measured, and a gain
 // within that is none.

@@ -20,10 +20,10 @@
 #define SEER_CLI_PRECISION_H
 
 #include "base/os.h"
+#include "choose/choose.h"
 #include "cli/deviations.h"
 #include "front/front.h"
-#include "tune/record.h"
-#include "tune/select/choose.h"
+#include "record/record.h"
 
 enum { SEER_PRECISIONS = 3 };
 

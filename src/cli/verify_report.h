@@ -7,7 +7,7 @@
 
 #include "cli/deviations.h"
 #include "cli/layers.h"
-#include "tune/verify/steps.h"
+#include "library/steps.h"
 
 typedef struct {
   bool is_json;

@@ -13,8 +13,8 @@
 #include "base/os.h"
 #include "base/recover.h"
 #include "base/stats.h"
-#include "tune/select/choose.h"
-#include "tune/select/gather.h"
+#include "choose/choose.h"
+#include "choose/gather.h"
 
 #define MAX_REPEATS 2  // of the verdict
 // A comparison's share of a time budget, and its limits [s].

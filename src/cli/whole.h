@@ -1,6 +1,6 @@
 // whole.h - how the command `tune` ends: the tuned library is held against the untuned one. Both
 // are run in turns, task by task and as a whole, and what is slower there (tune/verdict.h) is
-// compiled untuned again. The C interface (tune/library.c) does not end so.
+// compiled untuned again. The C interface (tune/familyseer.c) does not end so.
 //
 // The untuned library is compiled into a folder within `folder`, which is removed at the end.
 // Errors: those of compiling, loading and running. The library in `folder` is whole whatever
@@ -9,10 +9,10 @@
 #ifndef SEER_CLI_WHOLE_H
 #define SEER_CLI_WHOLE_H
 
+#include "choose/plain.h"
 #include "cli/contest.h"
 #include "front/front.h"
-#include "tune/record.h"
-#include "tune/select/plain.h"
+#include "record/record.h"
 #include "tune/verdict.h"
 
 typedef struct {

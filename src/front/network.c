@@ -1,9 +1,9 @@
 // network.c - what the steps of a network read and make, and whether they can be run as they stand.
-// The verifier goes through bodies and sides by the lengths that the steps say, as code/build does.
-// Each body and each side is a scope: what is made in it can be read there, in what it holds, and
-// by what closes it, which is the loop's end, or the branch whose side it is. So a length that is
-// wrong is found even where all still lies whole within each other: a side that is too long has a
-// step whose result is read outside, one that is too short lacks what the branch takes from it.
+// The verifier goes through bodies and sides by the lengths that the steps say, as code/artefact
+// does. Each body and each side is a scope: what is made in it can be read there, in what it holds,
+// and by what closes it, which is the loop's end, or the branch whose side it is. So a length that
+// is wrong is found even where all still lies whole within each other: a side that is too long has
+// a step whose result is read outside, one that is too short lacks what the branch takes from it.
 #include <string.h>
 
 #include "front/images.h"

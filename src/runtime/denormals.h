@@ -1,6 +1,6 @@
 // denormals.h - denormal numbers of f32 and f64 as zeros: operands and results, in the calling
 // thread, from `flush` to `restore`. Other processors than these go on as they are: who compiles
-// for one is told so (code/build).
+// for one is told so (code/artefact).
 #ifndef SEER_RUNTIME_DENORMALS_H
 #define SEER_RUNTIME_DENORMALS_H
 

@@ -1,6 +1,7 @@
 // plan.h - the plan inside a model.so: what runs, on which buffers, in which order. Written by
-// code/build, read by the runtime. A flat blob of little-endian structs without pointers; strings
-// are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
+// code/artefact, read by the runtime. A flat blob of little-endian structs without pointers;
+// strings are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every
+// offset.
 //
 //   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches]
 //   [moves][made values][extents][images][strings][json]
@@ -201,7 +202,7 @@ typedef struct {
   uint64_t hash;  // of the payload
 } seer_weights_header;
 
-// A model.so defines these (made by code/build); the runtime archive linked into it reads them.
+// A model.so defines these (made by code/artefact); the runtime archive linked into it reads them.
 extern const uint8_t seer_plan_blob[];
 extern const uint64_t seer_plan_blob_bytes;
 extern const uint64_t seer_plan_blob_hash;  // XXH3

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose/share.h"
 #include "tune/accept.h"
-#include "tune/select/share.h"
 #include "tune/session_internal.h"
 
 #define FROM_SEARCH 16  // of the best measured schedules, those of the form take part

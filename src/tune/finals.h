@@ -17,7 +17,7 @@
 #ifndef SEER_TUNE_FINALS_H
 #define SEER_TUNE_FINALS_H
 
-#include "tune/measure.h"
+#include "measure/measure.h"
 
 #define SEER_FINALS_MAX 24  // contenders of a task
 #define SEER_FINALS_MIN 5  // where there is time; and the holder

@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "learn/feature.h"
 #include "learn/learning.h"
-#include "tune/measure/timing.h"
-#include "tune/search/strategy.h"
+#include "measure/timing.h"
+#include "search/strategy.h"
 
 // What was known of a task after one of its rounds.
 typedef struct {

@@ -11,15 +11,15 @@
 
 #include "base/map.h"
 #include "base/os.h"
+#include "choose/choose.h"
+#include "choose/transfer.h"
+#include "choose/untuned.h"
 #include "front/select.h"
 #include "learn/pretrained.h"
 #include "learn/roofline.h"
+#include "record/sound.h"
 #include "tune/accept.h"
-#include "tune/record/sound.h"
 #include "tune/scheduler/ingredient.h"
-#include "tune/select/choose.h"
-#include "tune/select/transfer.h"
-#include "tune/select/untuned.h"
 #include "tune/session_internal.h"
 
 #define DRIFT_PERIOD_S 20.0

@@ -7,11 +7,11 @@
 #ifndef SEER_TUNE_SESSION_H
 #define SEER_TUNE_SESSION_H
 
-#include "code/build.h"
+#include "code/artefact.h"
 #include "learn/family.h"
-#include "tune/record.h"
+#include "record/record.h"
+#include "search/search.h"
 #include "tune/scheduler.h"
-#include "tune/search.h"
 
 typedef enum {
   SEER_EVENT_START,  // tasks, families, budget are known

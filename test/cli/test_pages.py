@@ -84,7 +84,7 @@ def check_default(text, columns, problems):
         problems.append(f"doc/fidelity.md: the default policy has the features `{name}`, {columns[name]} columns; the page says '{m[0] if m else 'nothing'}'")
 
 
-# Whole paths (doc/study.md) and those that begin within src (tune/record.h); places of examples (test/peer/test_x.py) and of other
+# Whole paths (doc/study.md) and those that begin within src (record/record.h); places of examples (test/peer/test_x.py) and of other
 # projects (TVM's python/tvm/...) are none of ours.
 FOLDERS = ("src", "doc", "test", "tool", "bench", "include", "examples", "python")
 READ = (".md", ".c", ".h", ".inc", ".py", ".sh")

@@ -1,7 +1,7 @@
 """Faults in schedules' skeletons, loops, code and the artefact."""
 from fault import Fault as F
 
-GEN, MATH, LLVM, SOURCE, BUILD = "src/code/gen/", "src/code/math/", "src/code/llvm/translate.c", "src/code/source/", "src/code/build/"
+GEN, MATH, LLVM, SOURCE, BUILD = "src/code/gen/", "src/code/math/", "src/code/llvm/translate.c", "src/code/source/", "src/code/artefact/"
 ACCESS, TILE = "src/code/access/", "src/code/tile/"
 
 CODE = [
@@ -14,7 +14,7 @@ CODE = [
     F("signs of NaN that become bf16 are numbers", "NaN", GEN + "small.c", "seer_vec2(g->b, SEER_VEC_FNAN, f, f), nan, rounded);",
       "seer_vec2(g->b, SEER_VEC_FNAN, f, f), nan.i ? rounded : nan, rounded);", "peer_narrow"),
     F("a build that fails leaves half of another library", "state", BUILD + "files.c", "  while (status && n-- > 0) status",
-      "  while (status && n-- > files->n) status", "test_tune_place"),
+      "  while (status && n-- > files->n) status", "test_choose_place"),
     F("a refused tuning has replaced the library", "state", "src/cli/cmd_tune.c", "  if (!status) status = finish_precision(&own, out);\n",
       "  if (!status) status = seer_build_move(own.folder, out_dir);\n  if (!status) status = finish_precision(&own, out);\n", "peer_precision_report"),
     # ---- space: formulations, sketches, lowering

@@ -18,5 +18,5 @@ FAULTS = FRONT + CODE + BELOW
 
 # Each of these has one, at least.
 AREAS = ("src/dag/", "src/front/op/", "src/front/pass/", "src/front/expand/", "src/space/", "src/code/tile/", "src/code/gen/",
-         "src/code/math/", "src/code/llvm/", "src/code/source/", "src/code/build/", "src/runtime/", "src/runtime/host/",
-         "src/tune/verify/", "src/tune/select/", "src/cli/")
+         "src/code/math/", "src/code/llvm/", "src/code/source/", "src/code/artefact/", "src/runtime/", "src/runtime/host/",
+         "src/library/", "src/choose/", "src/cli/")

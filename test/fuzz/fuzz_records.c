@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
-#include "tune/record.h"
+#include "record/record.h"
 
 static void must(seer_status status) {
   if (!status) return;

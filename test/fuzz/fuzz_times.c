@@ -8,7 +8,7 @@
 #include <zlib.h>
 
 #include "fuzz/fuzz.h"
-#include "tune/study/times.h"
+#include "measure/times/times.h"
 
 static void must(seer_status status) {
   if (!status) return;

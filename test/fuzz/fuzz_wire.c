@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "measure/message.h"
 #include "space/lower.h"
-#include "tune/measure/message.h"
 
 #define MAX_PACK_BYTES (1 << 20)
 

@@ -10,9 +10,9 @@
 #include "base/os.h"
 #include "dag/dag.h"
 #include "learn/roofline.h"
+#include "measure/measure.h"
 #include "space/sketch.h"
 #include "support/test.h"
-#include "tune/measure.h"
 
 #define NOISE 0.97  // of the bound
 #define MAX_FILE_BYTES ((size_t)1 << 26)

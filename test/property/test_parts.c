@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "code/build/internal.h"
+#include "choose/choose.h"
+#include "code/artefact/internal.h"
 #include "front/pass/pass.h"
 #include "support/net_eval.h"
 #include "support/test.h"
 #include "support/test_target.h"
-#include "tune/select/choose.h"
 
 static seer_arena *arena;
 static const char *folder;

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "front/pass/pass.h"
 
-// Tasks that read one tensor are made to read one packed form of it (tune/select/share.h, which
+// Tasks that read one tensor are made to read one packed form of it (choose/share.h, which
 // leaves smaller ones alone, too).
 #define MIN_BYTES 4096
 enum { SAMPLES = 64, BLOCK = 64 };

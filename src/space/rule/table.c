@@ -1,6 +1,6 @@
 // table.c - the sketch rules in the order in which they are tried on a stage (stages from the last
 // to the first). To add one: a file here with a seer_rule, a line below that says why it stands
-// where it stands; raise SEER_RULE_SET_VERSION (tune/record.h) if sketches that exist get another
+// where it stands; raise SEER_RULE_SET_VERSION (record/record.h) if sketches that exist get another
 // signature.
 #include "space/rule.h"
 

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "choose/choose.h"
+#include "choose/gather.h"
 #include "models/models.h"
+#include "record/sound.h"
 #include "support/test.h"
-#include "tune/record/sound.h"
-#include "tune/select/choose.h"
-#include "tune/select/gather.h"
 
 typedef struct {
   seer_context *context;

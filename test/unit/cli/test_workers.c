@@ -13,11 +13,11 @@
 
 #include "base/os.h"
 #include "base/os_fault.h"
+#include "choose/gather.h"
 #include "cli/command.h"
+#include "measure/backends.h"
 #include "models/models.h"
 #include "support/test.h"
-#include "tune/measure/backends.h"
-#include "tune/select/gather.h"
 #include "tune/session.h"
 
 // ---- the worker

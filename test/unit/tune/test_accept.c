@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 
 #include "base/os.h"
+#include "choose/choose.h"
 #include "models/models.h"
+#include "record/sound.h"
 #include "support/test.h"
-#include "tune/record/sound.h"
-#include "tune/select/choose.h"
 #include "tune/session_internal.h"
 
 // mlp on a made-up machine, tuned with made-up times.

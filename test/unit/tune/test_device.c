@@ -5,9 +5,9 @@
 
 #include "base/os.h"
 #include "base/os_fault.h"
+#include "measure/backends.h"
+#include "measure/device.h"
 #include "support/test.h"
-#include "tune/device.h"
-#include "tune/measure/backends.h"
 
 typedef struct {
   seer_context *context;

@@ -5,9 +5,9 @@
 
 #include "learn/cost.h"
 #include "learn/family.h"
+#include "measure/measure.h"
 #include "setup/context.h"
 #include "support/test.h"
-#include "tune/measure.h"
 #include "tune/scheduler/gradient.h"
 
 enum { N = 4 };

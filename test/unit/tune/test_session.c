@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "choose/choose.h"
+#include "choose/share.h"
 #include "learn/bank.h"
 #include "models/models.h"
 #include "support/test.h"
 #include "support/test_target.h"
-#include "tune/select/choose.h"
-#include "tune/select/share.h"
 #include "tune/session.h"
 
 typedef struct {

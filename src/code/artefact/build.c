@@ -1,0 +1,194 @@
+// build.c - the order of a build: kernels, then plans and weights (each needs the kernels'
+// arguments), then what is made of them (the link, or the sources), then everything is renamed into
+// place. Until the renames nothing in the destination changes; weights come first and model.so (or
+// the Makefile) last, and a model refuses weights of another build.
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/recover.h"
+#include "code/artefact/internal.h"
+#include "front/limit.h"
+
+static const seer_build_form forms[] = {
+    [SEER_BUILD_LIBRARY] = {"model.so", "LLVM", true, seer_build_can_link, seer_build_object_kernel,
+        seer_build_link, NULL},
+    [SEER_BUILD_OBJECT] = {"model.o", "LLVM", true, seer_build_can_link, seer_build_object_kernel,
+        seer_build_relink, NULL},
+    [SEER_BUILD_SOURCE] = {"Makefile", "C", false, seer_build_can_write, seer_build_source_kernel,
+        seer_build_sources, seer_build_tidy_sources},
+};
+
+static void log_phase(const seer_context *context, const char *what, uint64_t *start) {
+  uint64_t now = seer_os_now_ns();
+  seer_log(context, "build", 1, "%s: %.3f s", what, (double)(now - *start) * 1e-9);
+  *start = now;
+}
+
+// ---- what is linked
+
+static seer_status join_plans(seer_built_plan *plan, uint32_t n, const char *json,
+    seer_arena *arena, seer_built_library *out) {
+  *out = (seer_built_library){0};
+  size_t n_bytes = 0;
+  for (uint32_t s = 0; s < n; s++) {
+    seer_plan_header *header = &plan[s].header;
+    const char *text = s == 0 ? json : "";
+    header->json_bytes = (uint32_t)strlen(text) + 1;
+    header->json_offset =
+        (uint32_t)seer_text_put_aligned(&plan[s].body, text, header->json_bytes, 8);
+    header->n_bytes = (uint32_t)plan[s].body.n_bytes;
+    if (plan[s].body.n_bytes > UINT32_MAX)
+      return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", plan[s].body.n_bytes);
+    n_bytes = (n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN + header->n_bytes;
+    out->n_phase += header->n_phase;
+  }
+  uint8_t *bytes = seer_arena_alloc(arena, n_bytes, SEER_PLAN_ALIGN);
+  memset(bytes, 0, n_bytes);
+  out->phase_symbol = SEER_NEW_ARRAY(arena, const char *, out->n_phase + 1);
+  size_t at = 0;
+  uint32_t n_phase = 0;
+  for (uint32_t s = 0; s < n; s++) {
+    at = (at + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+    memcpy(bytes + at, plan[s].body.data, plan[s].body.n_bytes);
+    memcpy(bytes + at, &plan[s].header, sizeof plan[s].header);
+    at += plan[s].body.n_bytes;
+    for (uint32_t i = 0; i < plan[s].header.n_phase; i++)
+      out->phase_symbol[n_phase++] = plan[s].phase_symbol[i];
+  }
+  uint64_t begins[SEER_PLAN_MAX_SETS];
+  uint32_t n_found = 0;
+  const char *wrong = seer_library_check(bytes, n_bytes, begins, &n_found);
+  // Sizes come from the network and from schedules: what is too large is said, not asserted.
+  if (wrong)
+    return SEER_FAIL(UNSUPPORTED, "a library of these kernels could not be run: %s", wrong);
+  SEER_ASSERT(n_found == n, "%u plans of %u", n_found, n);
+  out->blob = bytes;
+  out->n_bytes = n_bytes;
+  out->hash = XXH3_64bits(bytes, n_bytes);
+  return SEER_OK;
+}
+
+// ---- the build
+
+typedef struct {
+  const seer_context *context;
+  const seer_network *network;
+  const seer_choice *choice;
+  seer_step_packs *const *packs;
+  const seer_build_form *form;
+  const char *out_dir;
+  seer_built_kernels kernels;
+  seer_weight_file *weights;
+  seer_built_files files;
+  seer_arena *arena;
+  bool is_back;  // not left because memory ran out: then the kernels' arenas are gone already
+} build;
+
+static bool flushes_denormals(const build *b) {
+  return seer_context_bool(b->context, SEER_OPT_FLUSH_DENORMALS);
+}
+
+// Of C for any processor the runtime finds out where it is compiled.
+static seer_status check_mode(const build *b) {
+  const seer_target *target = seer_context_target(b->context);
+  bool has_mode = seer_target_is_c(target) || strncmp(target->triple, "x86_64", 6) == 0 ||
+      strncmp(target->triple, "aarch64", 7) == 0;
+  if (has_mode || !flushes_denormals(b)) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "--flush-denormals: the runtime knows no such mode of %s, only of x86_64 and aarch64",
+      target->triple);
+}
+
+// All plans, and the weights that they read.
+static seer_status plan_all(build *b, seer_built_plan *plan) {
+  const seer_network *network = b->network;
+  const char *path = seer_build_add_file(&b->files, "weights.bin");
+  uint64_t file_bytes = network->graph->file_bytes;
+  uint64_t max_bytes = file_bytes ? seer_front_limit_bytes(b->context, file_bytes) : UINT64_MAX;
+  SEER_TRY(seer_weight_file_create(path, max_bytes, b->arena, &b->weights));
+  for (uint32_t s = 0; s < network->n_set; s++)
+    SEER_TRY(seer_build_plan(
+        b->context, network, s, &b->kernels, b->choice, b->weights, b->arena, &plan[s]));
+  uint64_t weight_bytes, weight_hash;
+  SEER_TRY(seer_weight_file_finish(b->weights, &weight_bytes, &weight_hash));
+  for (uint32_t s = 0; s < network->n_set; s++) {
+    plan[s].header.weight_bytes = weight_bytes;
+    plan[s].header.weight_hash = weight_hash;
+    plan[s].header.flushes_denormals = flushes_denormals(b);
+  }
+  return SEER_OK;
+}
+
+static seer_status build_into(build *b) {
+  const seer_context *context = b->context;
+  const seer_network *network = b->network;
+  seer_arena *arena = b->arena;
+  uint64_t start = seer_os_now_ns();
+  SEER_TRY(check_mode(b));
+  SEER_TRY(seer_build_kernels(context, network, b->choice, b->form, b->packs, arena, &b->kernels));
+  log_phase(context, "kernels", &start);
+  seer_built_plan *plan = SEER_NEW_ARRAY(arena, seer_built_plan, network->n_set);
+  SEER_TRY(plan_all(b, plan));
+  log_phase(context, "weights", &start);
+  const char *json = seer_build_json(context, network, &b->kernels, b->choice, plan, arena);
+  const char *header = seer_build_header(network, arena);
+  SEER_TRY(seer_build_put_file(&b->files, "model.json", json, strlen(json)));
+  SEER_TRY(seer_build_put_file(&b->files, "model.h", header, strlen(header)));
+  seer_built_library library;
+  SEER_TRY(join_plans(plan, network->n_set, json, arena, &library));
+  library.name = network->graph->name;
+  SEER_TRYF(b->form->finish(context, &b->kernels, &library, &b->files), "making %s", b->form->file);
+  log_phase(context, "link", &start);
+  SEER_TRY(seer_graph_check_files(network->graph));
+  SEER_TRY(seer_build_put_in_place(&b->files, b->out_dir));
+  return b->form->tidy ? b->form->tidy(&b->files, b->out_dir) : SEER_OK;
+}
+
+static seer_status build_and_come_back(void *user) {
+  build *b = user;
+  seer_status status = build_into(b);
+  b->is_back = true;
+  return status;
+}
+
+seer_status seer_build_model(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
+    const char *out_dir) {
+  const seer_target *target = seer_context_target(context);
+  if (target->kind != SEER_TARGET_CPU)
+    return SEER_FAIL(
+        UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
+  const seer_build_form *form = &forms[kind];
+  SEER_TRY(form->check(target, out_dir));
+  SEER_TRY(seer_os_make_dirs(out_dir));
+  seer_arena *arena = seer_arena_create("build");
+  build b = {.context = context,
+      .network = network,
+      .choice = choice,
+      .packs = packs,
+      .form = form,
+      .out_dir = out_dir,
+      .arena = arena};
+  seer_os_work_dir work;
+  seer_status status = seer_os_work_dir_open(out_dir, ".build", arena, &work);
+  if (!status) {
+    b.files = (seer_built_files){.arena = arena, .work_dir = work.path};
+    status = seer_front_limited(context, network->graph->file_bytes, build_and_come_back, &b);
+    seer_weight_file_close(b.weights);
+    if (b.is_back) seer_build_kernels_clear(&b.kernels);
+    status = seer_status_join(status, seer_os_work_dir_close(&work));
+  }
+  seer_arena_destroy(arena);
+  return status;
+}
+
+seer_status seer_build_move(const char *from, const char *to) {
+  static const char *const names[] = {"weights.bin", "model.json", "model.h", "model.so"};
+  seer_arena *arena = seer_arena_create("move");
+  seer_built_files files = {.arena = arena, .work_dir = from};
+  for (size_t i = 0; i < SEER_COUNT_OF(names); i++) seer_build_add_file(&files, names[i]);
+  seer_status status = seer_os_make_dirs(to);
+  if (!status) status = seer_build_put_in_place(&files, to);
+  seer_arena_destroy(arena);
+  return status;
+}

@@ -1,0 +1,290 @@
+// link.c - plan blob, kernel objects, runtime archive -> model.so, by ld.lld: one linker for every
+// target. Bytes repeat: inputs in plan order, no paths, no build id, no debug sections. Only
+// seer_model_v1 is exported; what is asked of libc is in runtime/libc.inc, without versions.
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <string.h>
+
+#include "base/recover.h"
+#include "code/artefact/internal.h"
+#include "runtime/cpu.h"
+#include "setup/isa.h"
+
+#ifndef SEER_BUILD_DIR
+#define SEER_BUILD_DIR "."
+#endif
+#ifndef SEER_INSTALL_LIBDIR
+#define SEER_INSTALL_LIBDIR "/usr/local/lib/familyseer"
+#endif
+#ifndef SEER_LLD
+#define SEER_LLD "/usr/bin/ld.lld-19"
+#endif
+
+static seer_status llvm_fail(char *message, const char *what) {
+  seer_status status = SEER_FAIL(INTERNAL, "%s: %s", what, message ? message : "unknown");
+  if (message) LLVMDisposeMessage(message);
+  return status;
+}
+
+static void add_number(LLVMModuleRef module, const char *symbol, uint64_t number) {
+  LLVMTypeRef wide = LLVMInt64TypeInContext(LLVMGetModuleContext(module));
+  LLVMValueRef global = LLVMAddGlobal(module, wide, symbol);
+  LLVMSetInitializer(global, LLVMConstInt(wide, number, false));
+  LLVMSetGlobalConstant(global, true);
+  LLVMSetVisibility(global, LLVMHiddenVisibility);
+}
+
+// An object with the blob (in read-only data) and the table of kernels (relocated, then read-only).
+// A function may stand in the table several times: for each plan that runs it.
+static seer_status emit_plan(const seer_target *target, const seer_built_library *library,
+    seer_arena *arena, const void **out_data, size_t *out_bytes) {
+  LLVMInitializeAllTargetInfos();
+  LLVMInitializeAllTargets();
+  LLVMInitializeAllTargetMCs();
+  LLVMInitializeAllAsmPrinters();
+  LLVMContextRef context = LLVMContextCreate();
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext("plan", context);
+  LLVMSetTarget(module, target->triple);
+  LLVMTypeRef byte = LLVMInt8TypeInContext(context);
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
+
+  LLVMValueRef blob =
+      LLVMAddGlobal(module, LLVMArrayType2(byte, library->n_bytes), "seer_plan_blob");
+  LLVMSetInitializer(blob,
+      LLVMConstStringInContext2(context, (const char *)library->blob, library->n_bytes, true));
+  LLVMSetGlobalConstant(blob, true);
+  LLVMSetAlignment(blob, SEER_PLAN_ALIGN);
+  LLVMSetVisibility(blob, LLVMHiddenVisibility);
+
+  add_number(module, "seer_plan_blob_bytes", library->n_bytes);
+  add_number(module, "seer_plan_blob_hash", library->hash);
+
+  LLVMTypeRef params[2] = {pointer, LLVMInt32TypeInContext(context)};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), params, 2, false);
+  LLVMValueRef *entry = SEER_NEW_ARRAY(arena, LLVMValueRef, library->n_phase + 1);
+  for (uint32_t i = 0; i < library->n_phase; i++) {
+    entry[i] = LLVMGetNamedFunction(module, library->phase_symbol[i]);
+    if (!entry[i]) entry[i] = LLVMAddFunction(module, library->phase_symbol[i], type);
+    LLVMSetVisibility(entry[i], LLVMHiddenVisibility);
+  }
+  uint32_t n = library->n_phase;
+  if (n == 0) entry[n++] = LLVMConstNull(pointer);
+  LLVMValueRef table = LLVMAddGlobal(module, LLVMArrayType2(pointer, n), "seer_plan_kernels");
+  LLVMSetInitializer(table, LLVMConstArray2(pointer, entry, n));
+  LLVMSetGlobalConstant(table, true);
+  LLVMSetVisibility(table, LLVMHiddenVisibility);
+
+  LLVMTargetRef llvm_target = NULL;
+  LLVMTargetMachineRef machine = NULL;
+  LLVMMemoryBufferRef object = NULL;
+  char *message = NULL;
+  seer_status status = SEER_OK;
+  if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) {
+    status = llvm_fail(message, target->triple);
+  } else {
+    machine = LLVMCreateTargetMachine(llvm_target, target->triple, "", "", LLVMCodeGenLevelNone,
+        LLVMRelocPIC, LLVMCodeModelDefault);
+    if (!machine) status = llvm_fail(NULL, "no code generator for this target");
+  }
+  message = NULL;
+  if (!status &&
+      LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object))
+    status = llvm_fail(message, "the plan's object");
+  if (!status) {
+    *out_bytes = LLVMGetBufferSize(object);
+    *out_data = seer_arena_memdup(arena, LLVMGetBufferStart(object), *out_bytes);
+  }
+  if (object) LLVMDisposeMemoryBuffer(object);
+  if (machine) LLVMDisposeTargetMachine(machine);
+  LLVMDisposeModule(module);
+  LLVMContextDispose(context);
+  return status;
+}
+
+// The archive: beside this program or library (a build folder), in the installation that it is in
+// (bin/familyseer, lib/libfamilyseer.so), where the build or the installation put it.
+static seer_status find_archive(seer_arena *arena, const char **out_path) {
+  const char *self = NULL, *candidate[4] = {NULL};
+  bool is_library;
+  seer_status status = seer_os_self_path(arena, &self, &is_library);
+  if (!status) {
+    const char *folder = seer_os_path_dir(arena, self);
+    candidate[0] = seer_os_path_join(arena, folder, "libseer_rt.a");
+    candidate[1] = seer_os_path_join(
+        arena, folder, is_library ? "familyseer/libseer_rt.a" : "../lib/familyseer/libseer_rt.a");
+  }
+  seer_status_free(status);
+  candidate[2] = SEER_BUILD_DIR "/libseer_rt.a";
+  candidate[3] = SEER_INSTALL_LIBDIR "/libseer_rt.a";
+  for (uint32_t i = 0; i < SEER_COUNT_OF(candidate); i++) {
+    if (!candidate[i] || !seer_os_exists(candidate[i])) continue;
+    *out_path = candidate[i];
+    return SEER_OK;
+  }
+  return SEER_FAIL(NOT_FOUND,
+      "libseer_rt.a (the runtime for model.so) is neither beside this program nor in %s",
+      SEER_INSTALL_LIBDIR);
+}
+
+static seer_status find_first(
+    const char *const *paths, uint32_t n, const char *what, const char **out_path) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (!seer_os_exists(paths[i])) continue;
+    *out_path = paths[i];
+    return SEER_OK;
+  }
+  return SEER_FAIL(NOT_FOUND, "%s is not installed", what);
+}
+
+static const char *const linkers[] = {SEER_LLD, "/usr/bin/ld.lld-19", "/usr/lib/llvm-19/bin/ld.lld",
+    "/usr/bin/ld.lld", "/usr/local/bin/ld.lld"};
+
+// Libraries made of src/runtime/libc.inc, beside the archive: the names that the runtime may call,
+// without the symbol versions of the libc that this machine happens to have.
+static const char *const stubs[] = {
+    "libseer_stub_c.so", "libseer_stub_pthread.so", "libseer_stub_dl.so"};
+
+static seer_status find_stub(
+    const char *archive, const char *name, seer_arena *arena, const char **out_path) {
+  *out_path = seer_os_path_join(arena, seer_os_path_dir(arena, archive), name);
+  if (seer_os_exists(*out_path)) return SEER_OK;
+  return SEER_FAIL(
+      NOT_FOUND, "%s (what model.so is linked against) is not beside %s", name, archive);
+}
+
+static seer_status run_linker(const char *const *argv, const char *log_path, seer_arena *arena) {
+  seer_os_spawn_options options = {.argv = argv, .stdout_path = log_path, .stderr_path = log_path};
+  seer_os_process process = {0};
+  SEER_TRY(seer_os_spawn(&options, &process));
+  bool is_done = false;
+  int exit_status = 0;
+  seer_status status = seer_os_wait(&process, (uint64_t)300 * 1000000000u, &is_done, &exit_status);
+  seer_os_kill(&process);
+  if (status) return status;
+  if (!is_done) return SEER_FAIL(TIMEOUT, "%s took more than 5 minutes", argv[0]);
+  if (exit_status == 0) return SEER_OK;
+  char *log = NULL;
+  size_t n = 0;
+  seer_status read = seer_os_read_file(log_path, arena, 1 << 20, &log, &n);
+  seer_status_free(read);
+  return SEER_FAIL(INTERNAL, "%s ended with status %d: %s", argv[0], exit_status, log ? log : "");
+}
+
+// The runtime's archive is of the machine that familyseer was built for.
+seer_status seer_build_can_link(const seer_target *target, const char *out_dir) {
+  (void)out_dir;  // model.so and model.o are nobody else's names
+  if (seer_target_is_c(target))
+    return SEER_FAIL(UNSUPPORTED,
+        "target '%s' has no instruction set that objects could be made for: --emit c writes the "
+        "library as C",
+        target->triple);
+  seer_cpu_facts here;
+  seer_isa isa;
+  seer_cpu_read(&here);
+  if (seer_isa_of(target->triple, &isa) && strcmp(seer_isa_name(isa), here.architecture) == 0)
+    return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "no model.so can be linked for %s here: the runtime that goes into it (libseer_rt.a) is for "
+      "%s; compile on such a machine",
+      target->triple, here.architecture);
+}
+
+// What LLVM may need for the kernels that are made at a time, several threads asking at once; when
+// it gets no memory it ends the process, so it is asked before. Whole compiles, program and weights
+// among it, take 92 MB (squeezenet, 2026-11); with 64 MiB asked for, one of four compiles of a
+// small network in 280 MiB of address space was ended.
+#define LLVM_BYTES (UINT64_C(128) << 20)
+
+seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out) {
+  (void)target;  // the code generator's
+  SEER_TRY(seer_recover_headroom(LLVM_BYTES, "the code generator"));
+  return seer_codegen_build(codegen, loop, symbol, arena, out);
+}
+
+// ---- command lines
+
+typedef struct {
+  const char **argv;
+  uint32_t n;
+} command_line;
+
+static void put(command_line *line, const char *argument) { line->argv[line->n++] = argument; }
+
+static command_line begin(
+    const seer_built_kernels *kernels, const char *program, seer_arena *arena) {
+  command_line line = {SEER_NEW_ARRAY(arena, const char *, kernels->n + 32), 0};
+  put(&line, program);
+  return line;
+}
+
+// The plan, the kernels and the runtime, as files in the work folder.
+static seer_status put_inputs(command_line *line, const seer_target *target,
+    const seer_built_kernels *kernels, const seer_built_library *library, const char *archive,
+    const char *work_dir, seer_arena *arena) {
+  const void *object = NULL;
+  size_t n_bytes = 0;
+  SEER_TRY(emit_plan(target, library, arena, &object, &n_bytes));
+  const char *plan_path = seer_os_path_join(arena, work_dir, "plan.o");
+  SEER_TRY(seer_os_write_file(plan_path, object, n_bytes));
+  put(line, "-u");
+  put(line, "seer_model_v1");
+  put(line, plan_path);
+  for (uint32_t i = 0; i < kernels->n; i++) {
+    const seer_kernel *kernel = &kernels->kernel[i].kernel;
+    const char *path = seer_arena_printf(arena, "%s/%u.o", work_dir, i);
+    SEER_TRY(seer_os_write_file(path, kernel->object, kernel->n_object_bytes));
+    put(line, path);
+  }
+  put(line, archive);
+  return SEER_OK;
+}
+
+seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels,
+    const seer_built_library *library, seer_built_files *files) {
+  const seer_target *target = seer_context_target(context);
+  seer_arena *arena = files->arena;
+  const char *work_dir = files->work_dir, *so_path = seer_build_add_file(files, "model.so");
+  const char *archive = NULL, *linker = NULL;
+  SEER_TRY(find_archive(arena, &archive));
+  SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
+  const char *script = seer_os_path_join(arena, work_dir, "exports");
+  static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
+  SEER_TRY(seer_os_write_file(script, exports, sizeof exports - 1));
+  const char *const flags[] = {"-shared", "-o", so_path, "--build-id=none", "--gc-sections",
+      "--strip-debug", "--hash-style=gnu", "--threads=1", "--no-undefined", "-z", "now", "-z",
+      "noexecstack", "-soname", "model.so", "--version-script", script};
+  command_line line = begin(kernels, linker, arena);
+  for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
+  SEER_TRY(put_inputs(&line, target, kernels, library, archive, work_dir, arena));
+  for (uint32_t i = 0; i < SEER_COUNT_OF(stubs); i++)
+    SEER_TRY(find_stub(archive, stubs[i], arena, &line.argv[line.n++]));
+  return run_linker(line.argv, seer_os_path_join(arena, work_dir, "log"), arena);
+}
+
+static const char *const copiers[] = {"/usr/bin/llvm-objcopy-19",
+    "/usr/lib/llvm-19/bin/llvm-objcopy", "/usr/bin/llvm-objcopy", "/usr/local/bin/llvm-objcopy"};
+
+// A relocatable object keeps hidden names for the next link, where those of two models would meet:
+// they are made local.
+seer_status seer_build_relink(const seer_context *context, const seer_built_kernels *kernels,
+    const seer_built_library *library, seer_built_files *files) {
+  seer_arena *arena = files->arena;
+  const char *work_dir = files->work_dir, *object_path = seer_build_add_file(files, "model.o");
+  const char *archive = NULL, *linker = NULL, *copier = NULL;
+  SEER_TRY(find_archive(arena, &archive));
+  SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
+  SEER_TRY(find_first(copiers, SEER_COUNT_OF(copiers), "llvm-objcopy (package llvm-19)", &copier));
+  const char *const flags[] = {
+      "-r", "-o", object_path, "--build-id=none", "--strip-debug", "--threads=1"};
+  command_line line = begin(kernels, linker, arena);
+  for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
+  SEER_TRY(
+      put_inputs(&line, seer_context_target(context), kernels, library, archive, work_dir, arena));
+  const char *log = seer_os_path_join(arena, work_dir, "log");
+  SEER_TRY(run_linker(line.argv, log, arena));
+  const char *const localise[] = {
+      copier, "--localize-hidden", "--keep-global-symbol=seer_model_v1", object_path, NULL};
+  return run_linker(localise, log, arena);
+}

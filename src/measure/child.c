@@ -1,0 +1,210 @@
+// child.c - the life of a worker process.
+// A death costs what the worker was doing, never more: who asked counts that as a failure of the
+// candidate, and the worker starts again. There is no number of deaths after which a tuning ends:
+// a task of which all candidates crash is given up by the session after 64 of them. A worker counts
+// as lost only when it cannot be started for a while, or when for a minute nothing but deaths comes
+// of it.
+
+#include "measure/child.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000u
+#define HELLO_TIMEOUT_NS (20u * (uint64_t)SECOND_NS)
+#define SEND_TIMEOUT_NS (20u * (uint64_t)SECOND_NS)  // a worker that waits reads at once
+// A candidate that crashes costs about 0.1 s, most of it the start of the next worker: 20 deaths
+// are two bad rounds, a minute of them is a machine on which nothing runs.
+#define LOST_RESTARTS 20
+#define LOST_NS (60u * (uint64_t)SECOND_NS)
+#define RESTART_PATIENCE_NS (10u * (uint64_t)SECOND_NS)
+#define FIRST_PAUSE_NS (SECOND_NS / 20)
+#define BURIAL_NS (SECOND_NS / 5)  // for its end to be known once its socket has ended
+
+void seer_child_init(seer_child *child, const seer_child_home *home, const char *job) {
+  *child = (seer_child){.home = home, .job = job, .fd = -1};
+}
+
+static bool is_up(const seer_child *child) { return child->process.pid > 0; }
+
+// ---- the end
+void seer_child_bury(seer_child *child, char *out, size_t out_bytes) {
+  bool is_done = false;
+  int code = 0;
+  seer_os_close(child->fd);
+  child->fd = -1;
+  if (child->process.pid > 0)
+    seer_status_free(seer_os_wait(&child->process, BURIAL_NS, &is_done, &code));
+  seer_os_kill(&child->process);
+  if (child->knows) memset(child->knows, 0, child->cap_knows);
+  if (!out_bytes) return;
+  if (is_done && code > 128) {
+    (void)snprintf(out, out_bytes, "the %s was killed by signal %d", child->job, code - 128);
+  } else if (is_done) {
+    (void)snprintf(out, out_bytes, "the %s ended with status %d", child->job, code);
+  } else {
+    (void)snprintf(out, out_bytes, "the %s was ended", child->job);
+  }
+}
+
+// At once, whatever it is doing.
+static void kill_child(seer_child *child) {
+  seer_os_kill(&child->process);
+  seer_child_bury(child, NULL, 0);
+}
+
+void seer_child_clear(seer_child *child) {
+  if (!child->home) return;
+  kill_child(child);
+  free(child->knows);
+  child->knows = NULL;
+  child->cap_knows = 0;
+}
+
+// ---- the start
+static seer_status spawn(seer_child *child, int own_fd) {
+  const seer_child_home *home = child->home;
+  char fd_text[16], threads[32], pin[16];
+  (void)snprintf(fd_text, sizeof fd_text, "%d", own_fd);
+  (void)snprintf(
+      threads, sizeof threads, "--threads=%u", seer_context_target(home->context)->threads);
+  (void)snprintf(
+      pin, sizeof pin, "--pin=%d", seer_context_bool(home->context, SEER_OPT_PIN) ? 1 : 0);
+  const char *argv[] = {
+      home->program, "worker", child->job, fd_text, home->target_flag, threads, pin, NULL};
+  seer_os_spawn_options options = {.argv = argv, .keep_fds = &own_fd, .n_keep_fds = 1};
+  options.max_memory_bytes =
+      (uint64_t)(seer_context_f64(home->context, SEER_OPT_MAX_MEMORY) * 0x1p30);
+  return seer_os_spawn(&options, &child->process);
+}
+
+static seer_status hear_hello(seer_child *child) {
+  seer_arena *arena = seer_arena_create("hello");
+  seer_wire_header header;
+  const void *payload;
+  seer_message_hello hello = {""};
+  seer_status status = seer_wire_receive(child->fd, arena, HELLO_TIMEOUT_NS, &header, &payload);
+  if (!status && header.type != SEER_WIRE_HELLO)
+    status = SEER_FAIL(CORRUPT, "its first message is of type %d", (int)header.type);
+  if (!status) status = seer_message_get_hello(payload, header.n_bytes, arena, &hello);
+  if (!status && strcmp(hello.version, SEER_VERSION) != 0)
+    status = SEER_FAIL(
+        CORRUPT, "it is of version %s, this program is of %s", hello.version, SEER_VERSION);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+static seer_status start_once(seer_child *child) {
+  int fds[2];
+  SEER_TRY(seer_os_socket_pair(fds));
+  child->fd = fds[0];
+  child->seq = 0;
+  seer_status status = spawn(child, fds[1]);
+  seer_os_close(fds[1]);
+  if (!status) status = hear_hello(child);
+  if (!status) return SEER_OK;
+  char end[SEER_MEASURE_MESSAGE_BYTES] = "it did not start";
+  if (is_up(child) && seer_status_code(status) == SEER_CODE_IO) {
+    seer_child_bury(child, end, sizeof end);
+  } else {
+    kill_child(child);
+  }
+  return seer_status_context(
+      status, "starting '%s worker %s' (%s)", child->home->program, child->job, end);
+}
+
+// Memory and processes may be there again in a moment; a program that is missing or of another
+// version stays so.
+static bool may_pass(seer_status status) {
+  seer_code code = seer_status_code(status);
+  return code == SEER_CODE_RESOURCE || code == SEER_CODE_IO;
+}
+
+seer_status seer_child_start(seer_child *child, uint64_t patience_ns) {
+  uint64_t start = seer_os_now_ns(), pause = FIRST_PAUSE_NS;
+  for (;;) {
+    seer_status status = start_once(child);
+    if (!status || !may_pass(status) || seer_os_now_ns() - start + pause > patience_ns)
+      return status;
+    seer_log(child->home->context, "measure", 1, "%s; trying again", seer_status_message(status));
+    seer_status_free(status);
+    seer_os_sleep_ns(pause);
+    pause *= 2;
+  }
+}
+
+seer_status seer_child_restart(seer_child *child) {
+  kill_child(child);
+  if (child->n_restarts == 0) child->died_ns = seer_os_now_ns();
+  uint64_t silent_ns = seer_os_now_ns() - child->died_ns;
+  if (++child->n_restarts > LOST_RESTARTS && silent_ns > LOST_NS)
+    return SEER_FAIL(DEVICE, "the %s has died %u times in %.0f s without one answer", child->job,
+        child->n_restarts, (double)silent_ns / SECOND_NS);
+  seer_status status = seer_child_start(child, RESTART_PATIENCE_NS);
+  if (!status) return SEER_OK;
+  seer_status lost = SEER_FAIL(DEVICE, "%s", seer_status_message(status));
+  seer_status_free(status);
+  return lost;
+}
+
+// ---- requests
+static seer_status tell(seer_child *child, size_t index, const seer_message_task *task) {
+  if (index >= child->cap_knows) {
+    size_t cap = (index + 64) * 2;
+    uint8_t *grown = realloc(child->knows, cap);
+    if (!grown) return SEER_FAIL(RESOURCE, "no memory for %zu tasks", cap);
+    memset(grown + child->cap_knows, 0, cap - child->cap_knows);
+    child->knows = grown;
+    child->cap_knows = cap;
+  }
+  if (child->knows[index]) return SEER_OK;
+  seer_arena *arena = seer_arena_create("task message");
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_message_put_task(&text, task);
+  seer_status status = seer_wire_send(child->fd, SEER_WIRE_TASK, 0, &text, SEND_TIMEOUT_NS);
+  seer_arena_destroy(arena);
+  child->knows[index] = status == SEER_OK;
+  return status;
+}
+
+static seer_status ask_once(seer_child *child, size_t index, const seer_message_task *task,
+    seer_wire_type type, const seer_text *message) {
+  SEER_TRY(tell(child, index, task));
+  child->has_begun = false;
+  return seer_wire_send(child->fd, type, ++child->seq, message, SEND_TIMEOUT_NS);
+}
+
+seer_status seer_child_ask(seer_child *child, size_t index, const seer_message_task *task,
+    seer_wire_type type, const seer_text *message) {
+  seer_status status = ask_once(child, index, task, type, message);
+  if (!status) return SEER_OK;
+  seer_status_free(status);
+  SEER_TRY(seer_child_restart(child));
+  return ask_once(child, index, task, type, message);
+}
+
+seer_status seer_child_hear(seer_child *child, seer_wire_type type, seer_arena *arena,
+    uint64_t timeout_ns, bool *out_has_begun, const void **out_payload, size_t *out_n) {
+  seer_wire_header header;
+  *out_n = 0;
+  SEER_TRY(seer_wire_receive(child->fd, arena, timeout_ns, &header, out_payload));
+  *out_has_begun = header.type == SEER_WIRE_BEGUN && !child->has_begun;
+  if ((!*out_has_begun && (int)header.type != (int)type + 1) || header.seq != child->seq)
+    return SEER_FAIL(CORRUPT, "answer of type %d to request %u, expected type %d to request %u",
+        (int)header.type, header.seq, (int)type + 1, child->seq);
+  child->has_begun = child->has_begun || *out_has_begun;
+  *out_n = (size_t)header.n_bytes;
+  child->n_restarts = 0;
+  return SEER_OK;
+}
+
+seer_status seer_child_answer(seer_child *child, seer_wire_type type, seer_arena *arena,
+    uint64_t timeout_ns, const void **out_payload, size_t *out_n) {
+  bool has_begun;
+  SEER_TRY(
+      seer_child_hear(child, type, arena, SEER_CHILD_SET_UP_NS, &has_begun, out_payload, out_n));
+  if (!has_begun) return SEER_OK;
+  return seer_child_hear(child, type, arena, timeout_ns, &has_begun, out_payload, out_n);
+}

@@ -1,0 +1,57 @@
+// device.c - a lock on a file that all users of a machine share.
+#include "measure/device.h"
+
+#include "base/os.h"
+
+#define LOOK_NS 100000000u  // from one look at the lock to the next one
+
+// The first of these in which all may make files: the same one for everybody. /run/lock and
+// /dev/shm are emptied by nobody, and are no user's own as /tmp may be (PrivateTmp of systemd).
+static const char *const folders[] = {"/run/lock", "/dev/shm", "/tmp"};
+static const char file[] = "familyseer-cpu.lock";
+
+static const char *find_path(const seer_context *context, seer_arena *arena) {
+  const char *named = seer_context_str(context, SEER_OPT_DEVICE_LOCK);
+  if (named[0]) return named;
+  for (size_t i = 0; i < SEER_COUNT_OF(folders); i++)
+    if (seer_os_is_shared_dir(folders[i])) return seer_os_path_join(arena, folders[i], file);
+  return NULL;
+}
+
+static seer_status await(
+    const char *path, const seer_waiter *waiter, seer_device *out, bool *out_is_over) {
+  for (bool is_told = false;; is_told = true) {
+    SEER_TRY(seer_os_try_lock(path, &out->lock_fd));
+    if (out->lock_fd >= 0) return SEER_OK;
+    if (!is_told)
+      waiter->tell(
+          waiter->user, "another tuner is measuring on this machine; waiting for it to end");
+    *out_is_over = waiter->is_over(waiter->user);
+    if (*out_is_over) return SEER_OK;
+    seer_os_sleep_ns(LOOK_NS);
+  }
+}
+
+seer_status seer_device_take(const seer_context *context, const seer_measure_desc *measure,
+    const seer_waiter *waiter, seer_device *out_device, bool *out_is_over) {
+  *out_device = SEER_DEVICE_NONE;
+  *out_is_over = false;
+  if (!measure->is_on_device) return SEER_OK;
+  seer_arena *arena = seer_arena_create("device");
+  const char *path = find_path(context, arena);
+  seer_status status = path ? await(path, waiter, out_device, out_is_over)
+                            : SEER_FAIL(NOT_FOUND, "no folder that all users share");
+  if (status && !seer_context_is_set(context, SEER_OPT_DEVICE_LOCK)) {
+    seer_log(context, "measure", 0, "%s; a second tuner on this machine would not be noticed",
+        seer_status_message(status));
+    seer_status_free(status);
+    status = SEER_OK;
+  }
+  seer_arena_destroy(arena);
+  return status;
+}
+
+void seer_device_release(seer_device *device) {
+  seer_os_close(device->lock_fd);
+  *device = SEER_DEVICE_NONE;
+}

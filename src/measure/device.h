@@ -1,0 +1,33 @@
+// device.h - the machine, while times are taken on it: whoever measures takes it first, and who
+// comes second waits until it is free.
+//
+// One lock for all users of a machine: a file that everybody may open and nobody but its owner
+// may replace, /run/lock/familyseer-cpu.lock (or in /dev/shm, /tmp), locked (flock) by a process
+// for as long as it lives or until release. It is made readable for all, opened read-only, never
+// through a link, and never removed. Containers with folders of their own, and parts of a machine
+// that may be tuned at once, name another one (--device-lock).
+//
+// Threads: one uses a device. Its wait ends when `is_over` says so, which is asked ten times a
+// second.
+#ifndef SEER_MEASURE_DEVICE_H
+#define SEER_MEASURE_DEVICE_H
+
+#include "base/waiter.h"
+#include "measure/measure.h"
+#include "setup/context.h"
+
+typedef struct {
+  int lock_fd;  // -1: not held
+} seer_device;
+#define SEER_DEVICE_NONE ((seer_device){-1})
+
+// Takes it, for a measurer whose times are of this machine; for others (seer_measure_desc) nothing
+// is done. *out_device is to be released whatever happens. *out_is_over: the waiter gave up. Where
+// no lock can be made, and none was named, that is logged, and work goes on: a second tuner would
+// not be noticed. Errors: of a file that was named.
+SEER_MUST_USE seer_status seer_device_take(const seer_context *context,
+    const seer_measure_desc *measure, const seer_waiter *waiter, seer_device *out_device,
+    bool *out_is_over);
+void seer_device_release(seer_device *device);  // one that is not held: nothing
+
+#endif

@@ -1,0 +1,153 @@
+// measure.h - times of schedules on real hardware (or from the fake machine), with errors as data.
+// Parent + builder processes + one runner per device; a crash, hang or wrong answer costs one
+// candidate.
+//
+// Memory: a measurer is owned, by open and close. Threads: one at a time uses it. Errors: what
+// befalls a candidate is data; DEVICE when the measurer itself is lost, and it can only be closed
+// then.
+#ifndef SEER_MEASURE_MEASURE_H
+#define SEER_MEASURE_MEASURE_H
+
+#include "front/front.h"
+#include "measure/timing.h"
+#include "setup/context.h"
+#include "space/frame.h"
+
+#define SEER_MEASURE_MAX_SAMPLES 32
+#define SEER_MEASURE_MAX_CONTENDERS 8
+#define SEER_MEASURE_MAX_PAIRS 64  // that a comparison takes
+#define SEER_MEASURE_MESSAGE_BYTES 200
+
+typedef enum {
+  SEER_MEASURED_OK,
+  SEER_MEASURED_BUILD_ERROR,
+  SEER_MEASURED_BUILD_TIMEOUT,
+  SEER_MEASURED_RUN_CRASH,
+  SEER_MEASURED_RUN_TIMEOUT,
+  SEER_MEASURED_WRONG_RESULT,
+  SEER_MEASURED_DEVICE_LOST,
+  SEER_MEASURED_COUNT
+} seer_measured_class;
+const char *seer_measured_class_name(seer_measured_class cls);  // "ok", "build-error", ...
+
+// A task as the measurer sees it. `id` is the caller's; all pointers kept until the measurer is
+// closed.
+typedef struct {
+  uint32_t id;
+  const seer_dag *dag;
+  const seer_sketch_list *sketches;
+  seer_space_kind space;  // that `sketches` were made in: workers make them again
+  uint64_t network_weight_bytes;  // decides how cold weights are timed
+} seer_measure_task;
+
+// Of a network's weights, so many bytes are read from one timed run of a task to its next one: all,
+// or as many as no cache of the target holds.
+double seer_measure_cold_bytes(const seer_target *target, uint64_t network_weight_bytes);
+// Of all weights that the network reads in a run, of several sets of input shapes the mean.
+uint64_t seer_measure_network_bytes(const seer_network *network);
+
+typedef struct {
+  uint32_t task;  // id
+  seer_schedule schedule;
+  double best_seconds;  // of the task so far, for racing and limits; 0: none
+  // Measured again among its challengers: never a twin, never raced out. When the first request of
+  // a call is a witness, later ones race against what its schedule takes now, not against
+  // best_seconds.
+  bool is_witness;
+  const seer_timing *timing;  // how long it is timed; NULL: as --min-repeat says
+} seer_measure_request;
+
+typedef struct {
+  seer_measured_class cls;
+  bool is_raced_out;  // dropped after a few runs: clearly slower than the best
+  bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
+  double seconds;  // of the samples: seer_timing_seconds
+  uint32_t n_samples;
+  double sample[SEER_MEASURE_MAX_SAMPLES];
+  double build_s, run_s;  // wall time spent
+  char message[SEER_MEASURE_MESSAGE_BYTES];  // of a failure
+} seer_measure_result;
+
+// Work of the caller's that fits beside building: done once, perhaps on a thread of its own, over
+// before anything is timed.
+typedef struct {
+  void (*run)(void *user);
+  void *user;
+  double waited_s;  // out: how long it went on when nothing was being built any more
+} seer_meanwhile;
+
+typedef struct seer_measurer seer_measurer;
+
+// One turn of a contender and of what it is held against.
+typedef struct {
+  double seconds, baseline_seconds;
+} seer_measure_pair;
+
+typedef struct {
+  double speedup;  // median of per-pair ratios baseline / candidate
+  double p_value;  // sign test
+  uint32_t n_pairs;
+  double seconds, baseline_seconds;  // medians
+  seer_measured_class cls;  // why there are no pairs; OK where there are, or none were asked for
+} seer_measure_ab;
+// What n pairs, of one comparison or of several, show (pairs.c). None: p_value 1, else zeros.
+#define SEER_MEASURE_MAX_JUDGED 1024  // pairs
+seer_measure_ab seer_measure_judge(const seer_measure_pair *pairs, uint32_t n);
+
+typedef struct {
+  const char *name;  // "local", "fake", "replay"
+  const char *doc;
+  // What stands behind the name and a colon: "FILE". NULL: nothing does, and open is given "".
+  const char *argument;
+  bool is_on_device;  // its times are this machine's, now: who uses it takes that first (device.h)
+  bool is_instant;  // its times are another day's: a delay is reckoned and not waited for
+  seer_status (*open)(const seer_context *context, const seer_target *target, const char *argument,
+      seer_measurer **out_measurer);
+  void (*close)(seer_measurer *measurer);
+  seer_status (*add_task)(seer_measurer *measurer, const seer_measure_task *task);
+  // Builds and times; results[i] for requests[i]. A status only when the measurer itself is lost.
+  // `meanwhile` (may be NULL) is done in any case.
+  seer_status (*measure)(seer_measurer *measurer, const seer_measure_request *requests, uint32_t n,
+      seer_meanwhile *meanwhile, seer_measure_result *results);
+  // Is the answer right? Against DAG eval on sampled elements and in full against the default
+  // schedule of the first sketch, which is of the direct formulation: exact.
+  seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
+      seer_measured_class *out_class, char *message, size_t message_bytes);
+  // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times.
+  // n_pairs is at most SEER_MEASURE_MAX_PAIRS. out_ab[i] of contender i; its n_pairs 0 where that
+  // one has no code or, all of them, when one crashed (twice) or the baseline has no code.
+  // out_pairs (may be NULL): those of contender i from i * n_pairs on, where it has any. Pairs with
+  // the same number, of whichever contenders, are of the same moment.
+  seer_status (*compare)(seer_measurer *measurer, uint32_t task, const seer_schedule *contenders,
+      uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
+      seer_measure_pair *out_pairs);
+  // (optional) The only schedules of a task that it can say anything of, each once: a search is
+  // restricted to them. NULL: any schedule. The measurer's, until it is closed.
+  seer_status (*pool)(
+      seer_measurer *measurer, uint32_t task, const seer_schedule **out_schedules, uint32_t *out_n);
+} seer_measure_desc;
+
+extern const seer_measure_desc *const seer_measure_table[];
+extern const size_t seer_measure_table_count;
+// Which measurer, and how slow a device it is to stand for.
+typedef struct {
+  const seer_measure_desc *desc;
+  const char *argument;  // for its open
+  double delay_s;  // that a measurement takes at least
+} seer_measure_choice;
+#define SEER_MEASURE_MAX_DELAY_S 60.0
+
+// text: "NAME" or "NAME:ARGUMENT", and perhaps ":delay=TIME" behind it ("local:delay=500ms"). The
+// argument is in `arena`. Errors: INVALID lists the names, or says that an argument is missing or
+// too much, or what a delay may be.
+SEER_MUST_USE seer_status seer_measure_find(
+    const char *text, seer_arena *arena, seer_measure_choice *out_choice);
+// Of n results that have taken took_s: those that were run take delay_s at least, which their run_s
+// says from now on. Returns the seconds that are to pass until all of them have. Building goes on
+// beside running, so time that it took is none that is added to.
+double seer_measure_delay(double delay_s, double took_s, seer_measure_result *results, uint32_t n);
+
+// Entry of a worker process (`familyseer worker`): speaks over the socket named in argv.
+SEER_MUST_USE seer_status seer_worker_main(seer_context *context, int argc, char **argv);
+
+#endif

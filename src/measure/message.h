@@ -1,0 +1,112 @@
+// message.h - what the tuner and its workers tell each other, as payloads of wire.h.
+// `put` writes a message, `get` reads one: every number within its range, every length within the
+// payload, nothing behind the last field; else CORRUPT. What a message says of a task can be held
+// against the task only by who has it: `fits` does, before anything follows an index of it.
+// In `get`, texts, packs and objects are copied into `arena`; nothing points into the payload.
+//
+// Threads: any. After CORRUPT `out` is of no use.
+#ifndef SEER_MEASURE_MESSAGE_H
+#define SEER_MEASURE_MESSAGE_H
+
+#include "code/kernel.h"
+#include "measure/measure.h"
+#include "measure/wire.h"
+
+// HELLO: the program's version, which must be the parent's.
+typedef struct {
+  const char *version;
+} seer_message_hello;
+
+// TASK
+typedef struct {
+  uint32_t id;
+  seer_space_kind space;
+  double tolerance;  // of the list of sketches
+  // of the network's packed weights: timed cold above the last-level cache
+  uint64_t network_weight_bytes;
+  const char *dag;  // text form
+} seer_message_task;
+
+// BUILD
+typedef struct {
+  uint32_t task;
+  seer_schedule schedule;
+} seer_message_build;
+
+// BUILT: a kernel, or why there is none.
+typedef struct {
+  bool is_ok;
+  double seconds;
+  char message[SEER_MEASURE_MESSAGE_BYTES];
+  uint64_t object_hash;
+  seer_kernel kernel;
+} seer_message_built;
+
+// RUN; RAN is a seer_measure_result
+typedef struct {
+  uint32_t task;
+  double best_seconds;
+  seer_timing timing;
+  seer_kernel kernel;
+} seer_message_run;
+
+// CHECK: a candidate and its reference; CHECKED is a seer_measure_result
+typedef struct {
+  uint32_t task;
+  seer_schedule schedule[2];
+  seer_kernel kernel[2];
+} seer_message_check;
+
+// COMPARE: n contenders, then the baseline
+typedef struct {
+  uint32_t task, n_pairs, n;
+  seer_kernel kernel[SEER_MEASURE_MAX_CONTENDERS + 1];
+} seer_message_compare;
+
+// COMPARED: pair[n * n_pairs], contender by contender, or why there is none (cls not OK, n 0)
+typedef struct {
+  seer_measured_class cls;
+  char message[SEER_MEASURE_MESSAGE_BYTES];
+  uint32_t n, n_pairs;
+  seer_measure_pair pair[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];
+} seer_message_compared;
+
+void seer_message_put_hello(seer_text *out, const seer_message_hello *message);
+void seer_message_put_task(seer_text *out, const seer_message_task *message);
+void seer_message_put_build(seer_text *out, const seer_message_build *message);
+void seer_message_put_built(seer_text *out, const seer_message_built *message);
+void seer_message_put_run(seer_text *out, const seer_message_run *message);
+void seer_message_put_check(seer_text *out, const seer_message_check *message);
+void seer_message_put_compare(seer_text *out, const seer_message_compare *message);
+void seer_message_put_result(seer_text *out, const seer_measure_result *message);
+void seer_message_put_compared(seer_text *out, const seer_message_compared *message);
+
+SEER_MUST_USE seer_status seer_message_get_hello(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_hello *out);
+SEER_MUST_USE seer_status seer_message_get_task(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_task *out);
+SEER_MUST_USE seer_status seer_message_get_build(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_build *out);
+SEER_MUST_USE seer_status seer_message_get_built(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_built *out);
+SEER_MUST_USE seer_status seer_message_get_run(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_run *out);
+SEER_MUST_USE seer_status seer_message_get_check(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_check *out);
+SEER_MUST_USE seer_status seer_message_get_compare(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_compare *out);
+SEER_MUST_USE seer_status seer_message_get_result(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_measure_result *out);
+SEER_MUST_USE seer_status seer_message_get_compared(
+    const void *payload, size_t n_bytes, seer_arena *arena, seer_message_compared *out);
+
+// A schedule of the list: its sketch is there, it has as many knobs as that one, each in its
+// domain, and what it comes to is what candidates may be.
+SEER_MUST_USE seer_status seer_message_fits_schedule(
+    const seer_sketch_list *list, const seer_schedule *schedule);
+// A kernel of the task `dag`: its arguments are buffers that the task has, of their sizes.
+// `sketch` (NULL: nothing is packed from real weights): what its packed arguments are made from.
+SEER_MUST_USE seer_status seer_message_fits_kernel(
+    const seer_dag *dag, const seer_sketch *sketch, const seer_kernel *kernel);
+
+#endif

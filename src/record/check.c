@@ -1,0 +1,150 @@
+// check.c - stored records -> which of them are sound, each held against its own task and target.
+// Task by task, so that one task's sketches are in memory at a time.
+
+#include <string.h>
+
+#include "record/internal.h"
+#include "record/sound.h"
+
+typedef struct {
+  seer_records *r;
+  int64_t after;
+  seer_judged_visit visit;
+  void *user;
+  seer_arena *arena;  // of one task
+} judge;
+
+typedef struct {
+  int64_t workload, target;
+  const char *name, *dag_text, *target_text;
+  seer_dag *dag;
+  seer_target machine;
+  // In both spaces; the second when the first does not know a schedule.
+  bool has_rule[SEER_SPACE_ANSOR + 1];
+  seer_record_rule rule[SEER_SPACE_ANSOR + 1];
+  seer_record_verdict verdict;  // of all its records, if it is not SOUND
+  const char *why;
+} task;
+
+static const char *column_text(sqlite3_stmt *row, int column, seer_arena *arena) {
+  const unsigned char *text = sqlite3_column_text(row, column);
+  return seer_arena_strdup(arena, text ? (const char *)text : "");
+}
+
+static void note(task *t, seer_record_verdict verdict, seer_status status, seer_arena *arena) {
+  if (!status) return;
+  t->verdict = verdict;
+  t->why = seer_arena_strdup(arena, seer_status_message(status));
+  seer_status_free(status);
+}
+
+static void read_task(task *t, seer_arena *arena) {
+  t->verdict = SEER_RECORD_SOUND;
+  note(t, SEER_RECORD_BAD_TARGET, seer_target_parse(t->target_text, arena, &t->machine), arena);
+  if (t->verdict != SEER_RECORD_SOUND) return;
+  seer_status status = seer_dag_parse("records", t->dag_text, strlen(t->dag_text), arena, &t->dag);
+  if (!status) status = seer_dag_verify(t->dag);
+  note(t, SEER_RECORD_BAD_TASK, status, arena);
+}
+
+// NULL where there are no sketches: the task has the reason then.
+static const seer_record_rule *rule_of(task *t, seer_space_kind space, seer_arena *arena) {
+  seer_sketch_list *sketches = NULL;
+  if (!t->has_rule[space] && t->verdict == SEER_RECORD_SOUND) {
+    seer_status status = seer_sketch_generate(t->dag, &t->machine, space, arena, &sketches);
+    note(t, SEER_RECORD_BAD_TASK, status, arena);
+    if (t->verdict == SEER_RECORD_SOUND) t->rule[space] = seer_record_rule_of(sketches);
+    t->has_rule[space] = t->verdict == SEER_RECORD_SOUND;
+  }
+  return t->has_rule[space] ? &t->rule[space] : NULL;
+}
+
+static seer_status judge_row(judge *j, task *t, sqlite3_stmt *row) {
+  seer_record record;
+  seer_schedule schedule;
+  seer_judged judged = {.verdict = SEER_RECORD_MALFORMED, .task = t->name, .why = t->why};
+  seer_status why = SEER_OK;
+  bool is_read = seer_record_read(row, &record);
+  judged.id = record.id;
+  for (seer_space_kind space = SEER_SPACE_FULL; is_read && space <= SEER_SPACE_ANSOR; space++) {
+    const seer_record_rule *rule = rule_of(t, space, j->arena);
+    seer_status_free(why);
+    why = SEER_OK;
+    judged.verdict = t->verdict;
+    if (rule) judged.verdict = seer_record_judge(rule, &record, &schedule, &why);
+    if (judged.verdict != SEER_RECORD_OTHER_RULES) break;
+  }
+  judged.why = why ? seer_status_message(why) : t->why;
+  seer_status status = j->visit(j->user, &judged);
+  seer_status_free(why);
+  return status;
+}
+
+static seer_status judge_task(judge *j, task *t) {
+  sqlite3_stmt *row = NULL;
+  read_task(t, j->arena);
+  SEER_TRY(seer_records_prepare(j->r,
+      "SELECT " SEER_RECORD_COLUMNS
+      " FROM measurement WHERE workload = ? AND target = ? AND id > ? ORDER BY id",
+      &row));
+  sqlite3_bind_int64(row, 1, t->workload);
+  sqlite3_bind_int64(row, 2, t->target);
+  sqlite3_bind_int64(row, 3, j->after);
+  bool has_row = true;
+  seer_status status = SEER_OK;
+  while (!status && has_row) {
+    status = seer_sql_step(row, j->r->path, &has_row);
+    if (!status && has_row) status = judge_row(j, t, row);
+  }
+  sqlite3_finalize(row);
+  return status;
+}
+
+seer_status seer_records_judge_after(
+    seer_records *r, int64_t after, seer_judged_visit visit, void *user) {
+  sqlite3_stmt *row = NULL;
+  SEER_TRY(seer_records_prepare(r,
+      "SELECT DISTINCT w.id, t.id, w.name, w.dag, t.text FROM measurement m"
+      " JOIN workload w ON w.id = m.workload JOIN target t ON t.id = m.target"
+      " WHERE m.id > ? ORDER BY w.id, t.id",
+      &row));
+  sqlite3_bind_int64(row, 1, after);
+  judge j = {r, after, visit, user, seer_arena_create("check")};
+  bool has_row = true;
+  seer_status status = SEER_OK;
+  while (!status && has_row) {
+    status = seer_sql_step(row, r->path, &has_row);
+    if (status || !has_row) break;
+    task t = {.workload = sqlite3_column_int64(row, 0), .target = sqlite3_column_int64(row, 1)};
+    t.name = column_text(row, 2, j.arena);
+    t.dag_text = column_text(row, 3, j.arena);
+    t.target_text = column_text(row, 4, j.arena);
+    status = judge_task(&j, &t);
+    seer_arena_reset(j.arena);
+  }
+  sqlite3_finalize(row);
+  seer_arena_destroy(j.arena);
+  return status;
+}
+
+// ---- for people
+typedef struct {
+  seer_text *text;
+  seer_record_counts *counts;
+} listing;
+
+static seer_status list_one(void *user, const seer_judged *judged) {
+  listing *l = user;
+  l->counts->n[judged->verdict]++;
+  if (judged->verdict == SEER_RECORD_SOUND) return SEER_OK;
+  seer_text_printf(l->text, "record %" PRId64 " of '%s': %s%s%s\n", judged->id,
+      seer_text_safe(l->text->arena, judged->task), seer_record_verdict_text(judged->verdict),
+      judged->why ? ": " : "", judged->why ? judged->why : "");
+  return SEER_OK;
+}
+
+seer_status seer_records_check(seer_records *r, seer_text *text, seer_record_counts *out_counts) {
+  *out_counts = (seer_record_counts){0};
+  listing l = {text, out_counts};
+  return seer_records_judge_after(r, 0, list_one, &l);
+}

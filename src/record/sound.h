@@ -1,0 +1,36 @@
+// sound.h - what every record is held against before it is used, wherever it comes from: texts of
+// our form, a schedule that the sketches know and the limits of candidates allow (so that its code
+// can be built and its buffers be had), and times that a machine can have measured. What is not
+// sound is left out, and counted by reason.
+//
+// A sound record need not be true. That it is not believed, but tried, is record.h's rule.
+// Pure: safe from any thread.
+#ifndef SEER_RECORD_SOUND_H
+#define SEER_RECORD_SOUND_H
+
+#include "record/record.h"
+
+// The arithmetic of a task at this share of its time on the machine's peak is still taken for a
+// measurement. Half for a peak that was taken beside other work (decision 29), an eighth for
+// operations that a DAG repeats along an axis and code does once (a sigmoid counts 10 to 20).
+#define SEER_RECORD_LEAST_SHARE (1.0 / 16)
+#define SEER_RECORD_LEAST_SECONDS 1e-9  // no call of a kernel takes less
+
+typedef struct seer_record_rule {
+  const seer_sketch_list *sketches;  // kept
+  double least_s;
+} seer_record_rule;
+
+// For records of the task that the sketches are of, on their target.
+seer_record_rule seer_record_rule_of(const seer_sketch_list *sketches);
+// out_schedule: set where the verdict is SOUND. out_why: NULL, or gets the parser's own words where
+// there are any, owned by the caller.
+seer_record_verdict seer_record_judge(const seer_record_rule *rule, const seer_record *record,
+    seer_schedule *out_schedule, seer_status *out_why);
+// Was it measured for itself, or has it failed? Else its time is of a moment: of a comparison in
+// turns, of a twin's measurement, or of the network, which have no samples of their own.
+bool seer_record_is_own_time(const seer_record *record);
+// The part that needs no sketches.
+seer_record_verdict seer_record_judge_numbers(const seer_record *record);
+
+#endif
