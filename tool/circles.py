@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-LAYERS = ["space", "code", "measure", "record", "search", "choose", "library", "study"]  # straightened so far
+LAYERS = ["space","code","measure","record","search","choose","library","study"]
 
 
 def symbols(path):

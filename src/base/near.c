@@ -56,6 +56,12 @@ const char *seer_words_next(const char **io_at, size_t *out_n) {
   return *out_n > 0 ? word : NULL;
 }
 
+size_t seer_words_find(const char *const *words, size_t n, const char *word) {
+  size_t i = 0;
+  while (i < n && strcmp(word, words[i]) != 0) i++;
+  return i;
+}
+
 bool seer_words_have(const char *words, const char *word) {
   size_t n = strlen(word), n_next;
   for (const char *next; (next = seer_words_next(&words, &n_next));)

@@ -23,6 +23,8 @@ void seer_near_offer(seer_near *near, const char *name);
 // more.
 const char *seer_words_next(const char **io_at, size_t *out_n);
 bool seer_words_have(const char *words, const char *word);
+// Which of n words (of an enum, in its order) `word` is; n: none.
+size_t seer_words_find(const char *const *words, size_t n, const char *word);
 // Appends a word to a list in the caller's storage, cut where that ends.
 void seer_words_add(char *list, size_t n_bytes, const char *word);
 

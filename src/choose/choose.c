@@ -12,7 +12,6 @@
 
 #define MAX_AGAIN 3  // reading records that somebody begins to write to
 #define RANDOM_TRIES 200
-#define SMALL_BYTES 65536
 
 seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches,
     uint32_t task, uint64_t seed, uint32_t n_threads, seer_schedule *out_schedule,
@@ -23,19 +22,6 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
   *out_schedule = one.schedule;
   *out_seconds = one.seconds;
   return SEER_OK;
-}
-
-uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag) {
-  return (uint64_t)(max_weights * seer_dag_weight_bytes(dag)) + SMALL_BYTES;
-}
-
-seer_estimate seer_choose_estimate(
-    const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule) {
-  seer_arena *arena = seer_arena_create("estimate");
-  const seer_nest *nest = seer_summarise(seer_summariser_create(sketches, arena), schedule);
-  seer_estimate estimate = {seer_analytic_seconds(nest, target), nest->packed_bytes};
-  seer_arena_destroy(arena);
-  return estimate;
 }
 
 typedef struct {

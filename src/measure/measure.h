@@ -29,6 +29,7 @@ typedef enum {
   SEER_MEASURED_COUNT
 } seer_measured_class;
 const char *seer_measured_class_name(seer_measured_class cls);  // "ok", "build-error", ...
+bool seer_measured_class_parse(const char *text, seer_measured_class *out);  // false: it is none
 
 // A task as the measurer sees it. `id` is the caller's; all pointers kept until the measurer is
 // closed.

@@ -1,4 +1,4 @@
-// table.c - the measurers, and the names of what can go wrong.
+// table.c - the measurers, by name.
 
 #include <stdio.h>
 #include <string.h>
@@ -6,13 +6,6 @@
 #include "base/near.h"
 #include "measure/backends.h"
 #include "measure/measure.h"
-
-static const char *const class_names[SEER_MEASURED_COUNT] = {"ok", "build-error", "build-timeout",
-    "run-crash", "run-timeout", "wrong-result", "device-lost"};
-
-const char *seer_measured_class_name(seer_measured_class cls) {
-  return cls < SEER_MEASURED_COUNT ? class_names[cls] : "unknown";
-}
 
 // To add a measurer: its file, its line here and in backends.h.
 const seer_measure_desc *const seer_measure_table[] = {
@@ -61,37 +54,4 @@ seer_status seer_measure_find(const char *text, seer_arena *arena, seer_measure_
   }
   return SEER_FAIL(
       INVALID, "unknown measurer '%s'; allowed: %s, each perhaps with :delay=TIME", text, known);
-}
-
-// What has equal code is not run again, and what has none is not run at all.
-static bool was_run(const seer_measure_result *result) {
-  bool has_code = result->cls != SEER_MEASURED_BUILD_ERROR &&
-      result->cls != SEER_MEASURED_BUILD_TIMEOUT && result->cls != SEER_MEASURED_DEVICE_LOST;
-  return has_code && !result->is_twin;
-}
-
-double seer_measure_delay(double delay_s, double took_s, seer_measure_result *results, uint32_t n) {
-  double needed_s = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    if (!was_run(&results[i])) continue;
-    if (results[i].run_s < delay_s) results[i].run_s = delay_s;
-    needed_s += delay_s;
-  }
-  return needed_s > took_s ? needed_s - took_s : 0;
-}
-
-// Copies of this size are never found in the last-level cache whole.
-#define COLD_FACTOR 1.5
-
-double seer_measure_cold_bytes(const seer_target *target, uint64_t network_weight_bytes) {
-  double l2 = (double)target->l2_bytes * target->threads, l3 = (double)target->l3_bytes;
-  double most = COLD_FACTOR * (l3 > l2 ? l3 : l2), all = (double)network_weight_bytes;
-  return all < most ? all : most;
-}
-
-uint64_t seer_measure_network_bytes(const seer_network *network) {
-  double total = 0;
-  for (uint32_t t = 0; t < network->n_task; t++)
-    total += seer_dag_weight_bytes(network->task[t].dag) * network->task[t].weight;
-  return (uint64_t)(total / network->n_set);  // every set reads them all
 }

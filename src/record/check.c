@@ -26,11 +26,6 @@ typedef struct {
   const char *why;
 } task;
 
-static const char *column_text(sqlite3_stmt *row, int column, seer_arena *arena) {
-  const unsigned char *text = sqlite3_column_text(row, column);
-  return seer_arena_strdup(arena, text ? (const char *)text : "");
-}
-
 static void note(task *t, seer_record_verdict verdict, seer_status status, seer_arena *arena) {
   if (!status) return;
   t->verdict = verdict;
@@ -116,9 +111,9 @@ seer_status seer_records_judge_after(
     status = seer_sql_step(row, r->path, &has_row);
     if (status || !has_row) break;
     task t = {.workload = sqlite3_column_int64(row, 0), .target = sqlite3_column_int64(row, 1)};
-    t.name = column_text(row, 2, j.arena);
-    t.dag_text = column_text(row, 3, j.arena);
-    t.target_text = column_text(row, 4, j.arena);
+    t.name = seer_arena_strdup(j.arena, seer_sql_text(row, 2));
+    t.dag_text = seer_arena_strdup(j.arena, seer_sql_text(row, 3));
+    t.target_text = seer_arena_strdup(j.arena, seer_sql_text(row, 4));
     status = judge_task(&j, &t);
     seer_arena_reset(j.arena);
   }

@@ -32,6 +32,10 @@ SEER_MUST_USE seer_status seer_records_open_foreign(
 SEER_MUST_USE seer_status seer_records_prepare_add(seer_records *records);
 SEER_MUST_USE seer_status seer_records_prepare(
     seer_records *records, const char *sql, sqlite3_stmt **out);
+SEER_MUST_USE seer_status seer_records_run(seer_records *records, const char *sql);
+// Also an error of the file that was removed meanwhile.
+SEER_MUST_USE seer_status seer_records_step(
+    const seer_records *records, sqlite3_stmt *statement, bool *out_row);
 SEER_MUST_USE seer_status seer_records_add_target(seer_records *records, const char *key,
     const char *feature_key, const char *text, int64_t *out_id);
 // The text of this target where something was measured on it here, or by who is trusted; else NULL.
@@ -41,9 +45,6 @@ SEER_MUST_USE seer_status seer_records_add_workload(seer_records *records, const
     const char *shape, const char *name, const char *dag_text, int64_t *out_id);
 SEER_MUST_USE seer_status seer_records_add_session(seer_records *records, const char *model,
     const char *policy, const char *version, int64_t rules, int64_t seed, int64_t *out_id);
-// IO when another file, or none, is at the path of an open one. What has been written is then put
-// there again, where there is none.
-SEER_MUST_USE seer_status seer_records_still_there(seer_records *records);
 // TIMEOUT where a file that is read as if nobody wrote to it was written to since: what was read of
 // it may be of two moments. `status`: of reading, which that explains; else it is returned.
 SEER_MUST_USE seer_status seer_records_check_quiet(const seer_records *records, seer_status status);
@@ -61,7 +62,6 @@ void seer_record_target_keys(
 bool seer_record_read(sqlite3_stmt *statement, seer_record *out);
 bool seer_record_place_parse(const char *text, seer_record_place *out);
 bool seer_record_state_parse(const char *text, seer_record_state *out);
-bool seer_measured_class_parse(const char *text, seer_measured_class *out);
 // Every record with an id above `after`, held against its own task and target (those that are
 // stored with it). `why` (borrowed, may be NULL): the parser's words. Tasks are looked at one by
 // one.

@@ -31,11 +31,6 @@ static const char export_sql[] =
     " FROM measurement m JOIN target t ON t.id = m.target JOIN workload w ON w.id = m.workload"
     " JOIN session s ON s.id = m.session ORDER BY m.id";
 
-static const char *column_text(sqlite3_stmt *row, int column) {
-  const unsigned char *text = sqlite3_column_text(row, column);
-  return text ? (const char *)text : "";
-}
-
 // The last part of a path that a model was given by.
 static const char *base_name(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -64,7 +59,8 @@ static json_t *pairs_of(sqlite3_stmt *row, seer_arena *arena) {
   return json_pack("{s:I, s:f, s:f, s:f, s:o, s:I}", "n", (json_int_t)sqlite3_column_int64(row, 24),
       "speedup", sqlite3_column_double(row, 25), "p_value", sqlite3_column_double(row, 26),
       "baseline_seconds", sqlite3_column_double(row, 27), "baseline",
-      text_json(column_text(row, 28), arena), "judged", (json_int_t)sqlite3_column_int64(row, 29));
+      text_json(seer_sql_text(row, 28), arena), "judged",
+      (json_int_t)sqlite3_column_int64(row, 29));
 }
 
 // A text as JSON has it; bytes that are no UTF-8, which JSON cannot have, as {"hex": "636166e9"}.
@@ -83,21 +79,21 @@ static seer_status put_line(sqlite3_stmt *row, seer_text *out, bool *out_written
   json_t *line = json_pack(
       "{s:i, s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:I, s:I}, s:o, s:o, s:o,"
       " s:f, s:f, s:o, s:b, s:b, s:f, s:I, s:o, s:o, s:o}",
-      "v", FORMAT_VERSION, "target", "key", text_json(column_text(row, 0), arena), "features",
-      text_json(column_text(row, 1), arena), "text", text_json(column_text(row, 2), arena),
-      "workload", "structure", text_json(column_text(row, 3), arena), "shape",
-      text_json(column_text(row, 4), arena), "name", text_json(column_text(row, 5), arena), "dag",
-      text_json(column_text(row, 6), arena), "session", "model",
-      text_json(base_name(column_text(row, 7)), arena), "policy",
-      text_json(column_text(row, 8), arena), "version", text_json(column_text(row, 9), arena),
+      "v", FORMAT_VERSION, "target", "key", text_json(seer_sql_text(row, 0), arena), "features",
+      text_json(seer_sql_text(row, 1), arena), "text", text_json(seer_sql_text(row, 2), arena),
+      "workload", "structure", text_json(seer_sql_text(row, 3), arena), "shape",
+      text_json(seer_sql_text(row, 4), arena), "name", text_json(seer_sql_text(row, 5), arena),
+      "dag", text_json(seer_sql_text(row, 6), arena), "session", "model",
+      text_json(base_name(seer_sql_text(row, 7)), arena), "policy",
+      text_json(seer_sql_text(row, 8), arena), "version", text_json(seer_sql_text(row, 9), arena),
       "rules", (json_int_t)sqlite3_column_int64(row, 10), "seed",
-      (json_int_t)sqlite3_column_int64(row, 11), "schedule", text_json(column_text(row, 12), arena),
-      "class", text_json(column_text(row, 13), arena), "state",
-      text_json(column_text(row, 14), arena), "seconds", sqlite3_column_double(row, 15),
+      (json_int_t)sqlite3_column_int64(row, 11), "schedule",
+      text_json(seer_sql_text(row, 12), arena), "class", text_json(seer_sql_text(row, 13), arena),
+      "state", text_json(seer_sql_text(row, 14), arena), "seconds", sqlite3_column_double(row, 15),
       "reference", sqlite3_column_double(row, 16), "samples", samples_of(row, 17), "raced",
       sqlite3_column_int(row, 18), "twin", sqlite3_column_int(row, 19), "predicted",
       sqlite3_column_double(row, 20), "round", (json_int_t)sqlite3_column_int64(row, 21), "origin",
-      text_json(column_text(row, 22), arena), "place", text_json(column_text(row, 23), arena),
+      text_json(seer_sql_text(row, 22), arena), "place", text_json(seer_sql_text(row, 23), arena),
       "pairs", pairs_of(row, arena));
   char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
   json_decref(line);

@@ -71,18 +71,6 @@ static seer_status look(seer_records *r, uint64_t max_checked_bytes, int *out_ve
       r, seer_schema_check(r->db, r->path, max_checked_bytes, out_version));
 }
 
-seer_status seer_records_check_quiet(const seer_records *r, seer_status status) {
-  seer_os_file_id now;
-  if (r->quiet.file == 0) return status;
-  seer_os_identify(r->path, &now);
-  bool is_same = now.device == r->quiet.device && now.file == r->quiet.file &&
-      now.n_bytes == r->quiet.n_bytes && now.written_ns == r->quiet.written_ns;
-  if (is_same) return status;
-  seer_status_free(status);
-  return SEER_FAIL(
-      TIMEOUT, "%s: somebody has begun to write to it while it was read; again, please", r->path);
-}
-
 // Files of version 1, and empty ones, are read as what they would be after an update: a copy in
 // memory is updated, and the file stays as it is.
 static seer_status update_copy(seer_records *r) {
@@ -159,37 +147,6 @@ static seer_status open_to_write(seer_records *r) {
   if (version != SEER_RECORD_SCHEMA) SEER_TRY(seer_schema_update(r->db, r->path));
   seer_os_identify(r->path, &r->id);
   return seer_records_prepare_add(r);
-}
-
-// ---- a file that vanishes
-// Its folder was removed, or the file alone: SQLite still has it open, and can write a copy.
-static seer_status write_again(seer_records *r) {
-  SEER_TRY(seer_os_make_dirs(seer_os_path_dir(r->arena, r->path)));
-  sqlite3 *copy = NULL;
-  int rc = sqlite3_open_v2(r->path, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-  sqlite3_backup *backup =
-      rc == SQLITE_OK ? sqlite3_backup_init(copy, "main", r->db, "main") : NULL;
-  if (backup) rc = sqlite3_backup_step(backup, -1);
-  if (backup) (void)sqlite3_backup_finish(backup);
-  seer_status status =
-      rc == SQLITE_DONE ? SEER_OK : seer_sql_fail(copy, r->path, rc, "writing it again");
-  sqlite3_close(copy);
-  return status;
-}
-
-seer_status seer_records_still_there(seer_records *r) {
-  seer_os_file_id now;
-  if (r->id.file == 0) return SEER_OK;
-  seer_os_identify(r->path, &now);
-  if (now.file == r->id.file && now.device == r->id.device) return SEER_OK;
-  r->id = (seer_os_file_id){0, 0, 0, 0};
-  if (now.file != 0)
-    return SEER_FAIL(IO, "%s: another file was put in its place while it was open", r->path);
-  seer_status status = write_again(r);
-  if (!status)
-    return SEER_FAIL(
-        IO, "%s: was removed while it was open; what it held was written there again", r->path);
-  return seer_status_context(status, "%s: was removed while it was open", r->path);
 }
 
 // ---- opening

@@ -144,14 +144,14 @@ static seer_status ask(sqlite3 *db, const char *path, const char *pragma, int64_
 static const char objects[] =
     "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY type, name";
 
-static const char *column(sqlite3_stmt *row, int k) {
-  const unsigned char *text = sqlite3_column_text(row, k);
+const char *seer_sql_text(sqlite3_stmt *row, int column) {
+  const unsigned char *text = sqlite3_column_text(row, column);
   return text ? (const char *)text : "";
 }
 
 static bool same_object(sqlite3_stmt *a, sqlite3_stmt *b) {
   for (int k = 0; k < 4; k++)
-    if (strcmp(column(a, k), column(b, k)) != 0) return false;
+    if (strcmp(seer_sql_text(a, k), seer_sql_text(b, k)) != 0) return false;
   return true;
 }
 
@@ -215,7 +215,7 @@ static seer_status check_pages(sqlite3 *db, const char *path, uint64_t max_bytes
   bool has_row = false;
   SEER_TRY(seer_sql_prepare(db, path, "PRAGMA quick_check(1)", &statement));
   seer_status status = seer_sql_step(statement, path, &has_row);
-  const char *says = !status && has_row ? column(statement, 0) : "";
+  const char *says = !status && has_row ? seer_sql_text(statement, 0) : "";
   if (!status && strcmp(says, "ok") != 0) {
     const char *what = strchr(says, '\n');  // behind a headline
     what = what ? what + 1 : says;

@@ -25,6 +25,8 @@ SEER_MUST_USE seer_status seer_sql_run(sqlite3 *db, const char *path, const char
 SEER_MUST_USE seer_status seer_sql_prepare(
     sqlite3 *db, const char *path, const char *sql, sqlite3_stmt **out);
 SEER_MUST_USE seer_status seer_sql_step(sqlite3_stmt *statement, const char *path, bool *out_row);
+// "" where there is none. Until the statement steps on.
+const char *seer_sql_text(sqlite3_stmt *row, int column);
 
 // Defensive, no views, no triggers, no functions from the schema, cells checked, small limits.
 SEER_MUST_USE seer_status seer_schema_harden(sqlite3 *db, const char *path);

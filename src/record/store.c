@@ -10,60 +10,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/near.h"
 #include "record/internal.h"
 #include "record/sound.h"
-
-#define LOCK_PATIENCE_NS 60000000000u  // for another process that holds the file
-
-static seer_status run(seer_records *r, const char *sql) {
-  return seer_sql_run(r->db, r->path, sql);
-}
-
-seer_status seer_records_prepare(seer_records *r, const char *sql, sqlite3_stmt **out) {
-  return seer_sql_prepare(r->db, r->path, sql, out);
-}
-
-static seer_status step(const seer_records *r, sqlite3_stmt *statement, bool *out_row) {
-  return seer_records_check_quiet(r, seer_sql_step(statement, r->path, out_row));
-}
-
-seer_status seer_records_begin(seer_records *r) {
-  SEER_TRY(seer_records_still_there(r));
-  return run(r, "BEGIN IMMEDIATE");
-}
-
-seer_status seer_records_commit(seer_records *r) { return run(r, "COMMIT"); }
-
-void seer_records_rollback(seer_records *r) {
-  // SQLite may have rolled back by itself: then this fails, and nothing is left to do.
-  seer_status_free(run(r, "ROLLBACK"));
-}
-
-static seer_status write_once(seer_records *r, seer_records_writer write, void *user) {
-  SEER_TRY(seer_records_begin(r));
-  seer_status status = write(user);
-  if (!status) status = seer_records_commit(r);
-  if (status) seer_records_rollback(r);
-  return status;
-}
-
-seer_status seer_records_write(
-    seer_records *r, seer_records_writer write, void *user, const seer_waiter *waiter) {
-  uint64_t start = seer_os_now_ns();
-  for (bool is_told = false;; is_told = true) {
-    seer_status status = write_once(r, write, user);
-    bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
-    if (!is_busy || waiter->is_over(waiter->user) || seer_os_now_ns() - start > LOCK_PATIENCE_NS)
-      return status;
-    if (!is_told) {
-      seer_arena_mark mark = seer_arena_save(r->arena);
-      waiter->tell(
-          waiter->user, seer_arena_printf(r->arena, "%s; waiting", seer_status_message(status)));
-      seer_arena_rewind(r->arena, mark);
-    }
-    seer_status_free(status);
-  }
-}
 
 // ---- small tables
 void seer_record_hex(uint64_t value, seer_hex out) {
@@ -86,7 +35,7 @@ static seer_status find_id(
   bool has_row = false;
   SEER_TRY(seer_records_prepare(r, select, &statement));
   for (int i = 0; i < n; i++) sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
-  seer_status status = step(r, statement, &has_row);
+  seer_status status = seer_records_step(r, statement, &has_row);
   *out_id = !status && has_row ? sqlite3_column_int64(statement, 0) : 0;
   sqlite3_finalize(statement);
   return status;
@@ -120,7 +69,7 @@ static seer_status put_text(seer_records *r, int64_t id, const char *text) {
       r, "UPDATE target SET text = ?1 WHERE id = ?2 AND text <> ?1", &statement));
   sqlite3_bind_text(statement, 1, text, -1, SQLITE_TRANSIENT);
   sqlite3_bind_int64(statement, 2, id);
-  seer_status status = step(r, statement, &has_row);
+  seer_status status = seer_records_step(r, statement, &has_row);
   sqlite3_finalize(statement);
   return status;
 }
@@ -148,9 +97,8 @@ seer_status seer_records_target_text(
       "measurement.target = target.id AND place <> 'elsewhere')",
       &statement));
   sqlite3_bind_text(statement, 1, key, -1, SQLITE_TRANSIENT);
-  seer_status status = step(r, statement, &has_row);
-  if (!status && has_row)
-    *out_text = seer_arena_strdup(arena, (const char *)sqlite3_column_text(statement, 0));
+  seer_status status = seer_records_step(r, statement, &has_row);
+  if (!status && has_row) *out_text = seer_arena_strdup(arena, seer_sql_text(statement, 0));
   sqlite3_finalize(statement);
   return status;
 }
@@ -169,7 +117,7 @@ seer_status seer_records_find_targets(seer_records *r, const seer_target *target
   bool has_row = true;
   seer_status status = SEER_OK;
   while (!status && has_row && *out_n < SEER_RECORD_MAX_TARGETS) {
-    status = step(r, statement, &has_row);
+    status = seer_records_step(r, statement, &has_row);
     if (!status && has_row) out_ids[(*out_n)++] = sqlite3_column_int64(statement, 0);
   }
   sqlite3_finalize(statement);
@@ -214,7 +162,7 @@ seer_status seer_records_add_session(seer_records *r, const char *model, const c
   sqlite3_bind_text(statement, 3, version, -1, SQLITE_TRANSIENT);
   sqlite3_bind_int64(statement, 4, rules);
   sqlite3_bind_int64(statement, 5, seed);
-  seer_status status = step(r, statement, &has_row);
+  seer_status status = seer_records_step(r, statement, &has_row);
   sqlite3_finalize(statement);
   *out_id = sqlite3_last_insert_rowid(r->db);
   return status;
@@ -231,36 +179,18 @@ static const char *const state_names[] = {"measured", "checked", "accepted", "re
 const char *seer_record_state_name(seer_record_state state) { return state_names[state]; }
 
 bool seer_record_state_parse(const char *text, seer_record_state *out) {
-  for (uint32_t i = 0; i < SEER_COUNT_OF(state_names); i++) {
-    if (strcmp(text, state_names[i]) == 0) {
-      *out = (seer_record_state)i;
-      return true;
-    }
-  }
-  return false;
-}
-
-bool seer_measured_class_parse(const char *text, seer_measured_class *out) {
-  for (uint32_t i = 0; i < SEER_MEASURED_COUNT; i++) {
-    if (strcmp(text, seer_measured_class_name((seer_measured_class)i)) == 0) {
-      *out = (seer_measured_class)i;
-      return true;
-    }
-  }
-  return false;
+  size_t i = seer_words_find(state_names, SEER_COUNT_OF(state_names), text);
+  if (i < SEER_COUNT_OF(state_names)) *out = (seer_record_state)i;
+  return i < SEER_COUNT_OF(state_names);
 }
 
 static const char *const place_names[] = {"here", "elsewhere", "trusted"};
 const char *seer_record_place_name(seer_record_place place) { return place_names[place]; }
 
 bool seer_record_place_parse(const char *text, seer_record_place *out) {
-  for (uint32_t i = 0; i < SEER_COUNT_OF(place_names); i++) {
-    if (strcmp(text, place_names[i]) == 0) {
-      *out = (seer_record_place)i;
-      return true;
-    }
-  }
-  return false;
+  size_t i = seer_words_find(place_names, SEER_COUNT_OF(place_names), text);
+  if (i < SEER_COUNT_OF(place_names)) *out = (seer_record_place)i;
+  return i < SEER_COUNT_OF(place_names);
 }
 
 // SQLite has the clock: pairs that were not judged before are judged now.
@@ -309,7 +239,7 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
   bind_text(add, 15, record->origin);
   sqlite3_bind_text(add, 16, seer_record_place_name(record->place), -1, SQLITE_STATIC);
   bind_pairs(add, record);
-  SEER_TRY(step(r, add, &has_row));
+  SEER_TRY(seer_records_step(r, add, &has_row));
   record->id = sqlite3_last_insert_rowid(r->db);
   sqlite3_reset(add);
   return SEER_OK;
@@ -325,7 +255,7 @@ seer_status seer_records_first_reference(
       &statement));
   sqlite3_bind_int64(statement, 1, session);
   sqlite3_bind_int64(statement, 2, target);
-  seer_status status = step(r, statement, &has_row);
+  seer_status status = seer_records_step(r, statement, &has_row);
   *out_s = !status && has_row ? sqlite3_column_double(statement, 0) : 0;
   sqlite3_finalize(statement);
   return status;
@@ -337,20 +267,15 @@ seer_status seer_records_set_state(seer_records *r, int64_t id, seer_record_stat
   SEER_TRY(seer_records_prepare(r, "UPDATE measurement SET state = ? WHERE id = ?", &statement));
   sqlite3_bind_text(statement, 1, seer_record_state_name(state), -1, SQLITE_STATIC);
   sqlite3_bind_int64(statement, 2, id);
-  seer_status status = step(r, statement, &has_row);
+  seer_status status = seer_records_step(r, statement, &has_row);
   sqlite3_finalize(statement);
   return status;
-}
-
-static const char *text_of(sqlite3_stmt *statement, int column) {
-  const unsigned char *text = sqlite3_column_text(statement, column);
-  return text ? (const char *)text : "";
 }
 
 // What pairs have shown: a median of ratios, and how likely it is by chance.
 static bool read_pairs(sqlite3_stmt *statement, seer_record *out) {
   int64_t n = sqlite3_column_int64(statement, 17);
-  out->baseline = text_of(statement, 21);
+  out->baseline = seer_sql_text(statement, 21);
   out->judged = sqlite3_column_int64(statement, 22);
   if (n < 0 || n > UINT32_MAX) return false;
   if (n == 0) return true;
@@ -368,9 +293,9 @@ bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   out->session = sqlite3_column_int64(statement, 1);
   out->workload = sqlite3_column_int64(statement, 2);
   out->target = sqlite3_column_int64(statement, 3);
-  out->schedule = text_of(statement, 4);
-  if (!seer_measured_class_parse(text_of(statement, 5), &out->cls)) return false;
-  if (!seer_record_state_parse(text_of(statement, 6), &out->state)) return false;
+  out->schedule = seer_sql_text(statement, 4);
+  if (!seer_measured_class_parse(seer_sql_text(statement, 5), &out->cls)) return false;
+  if (!seer_record_state_parse(seer_sql_text(statement, 6), &out->state)) return false;
   out->seconds = sqlite3_column_double(statement, 7);
   out->reference_s = sqlite3_column_double(statement, 8);
   size_t n_bytes = (size_t)sqlite3_column_bytes(statement, 9);
@@ -384,9 +309,9 @@ bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   int64_t round = sqlite3_column_int64(statement, 13);
   out->round = (uint32_t)round;
   if (round < 0 || round > UINT32_MAX) return false;
-  out->message = text_of(statement, 14);
-  out->origin = text_of(statement, 15);
-  if (!seer_record_place_parse(text_of(statement, 16), &out->place)) return false;
+  out->message = seer_sql_text(statement, 14);
+  out->origin = seer_sql_text(statement, 15);
+  if (!seer_record_place_parse(seer_sql_text(statement, 16), &out->place)) return false;
   return read_pairs(statement, out);
 }
 
@@ -403,7 +328,7 @@ seer_status seer_records_each(
   seer_status status = SEER_OK;
   seer_record record;
   while (!status && has_row) {
-    status = step(r, statement, &has_row);
+    status = seer_records_step(r, statement, &has_row);
     if (!status && has_row && seer_record_read(statement, &record)) status = visit(user, &record);
   }
   sqlite3_finalize(statement);
@@ -417,10 +342,10 @@ seer_status seer_records_each_workload(
   bool has_row = true;
   seer_status status = SEER_OK;
   while (!status && has_row) {
-    status = step(r, statement, &has_row);
+    status = seer_records_step(r, statement, &has_row);
     if (status || !has_row) break;
-    seer_record_workload one = {
-        sqlite3_column_int64(statement, 0), text_of(statement, 1), text_of(statement, 2)};
+    seer_record_workload one = {sqlite3_column_int64(statement, 0), seer_sql_text(statement, 1),
+        seer_sql_text(statement, 2)};
     status = visit(user, &one);
   }
   sqlite3_finalize(statement);
@@ -443,7 +368,7 @@ static seer_status first_sound(const seer_records *r, sqlite3_stmt *statement,
   seer_status status = SEER_OK;
   for (memset(out, 0, sizeof(*out)); !status && has_row && out->id == 0;) {
     seer_record record;
-    status = step(r, statement, &has_row);
+    status = seer_records_step(r, statement, &has_row);
     if (status || !has_row || !seer_record_read(statement, &record)) continue;
     if (rule && seer_record_judge(rule, &record, &schedule, NULL) != SEER_RECORD_SOUND) continue;
     if (rule && out_schedule) *out_schedule = schedule;
@@ -501,7 +426,7 @@ seer_status seer_records_heard(seer_records *r, int64_t workload, int64_t target
   seer_status status = SEER_OK;
   while (!status && has_row && *out_n < max) {
     seer_record record;
-    status = step(r, statement, &has_row);
+    status = seer_records_step(r, statement, &has_row);
     if (status || !has_row || !seer_record_read(statement, &record)) continue;
     if (seer_record_judge(rule, &record, &out[*out_n], NULL) != SEER_RECORD_SOUND) continue;
     bool is_new = true;
@@ -522,81 +447,17 @@ seer_status seer_records_dethrone(
       "UPDATE measurement SET state = ?3 WHERE workload = ?1 AND target = ?2 AND " IS_WINNER,
       workload, target, &statement));
   sqlite3_bind_text(statement, 3, seer_record_state_name(state), -1, SQLITE_STATIC);
-  seer_status status = step(r, statement, &has_row);
+  seer_status status = seer_records_step(r, statement, &has_row);
   sqlite3_finalize(statement);
   return status;
 }
 
 seer_status seer_records_accept(seer_records *r, seer_record *record) {
   record->state = SEER_RECORD_ACCEPTED;
-  SEER_TRY(run(r, "SAVEPOINT accept"));
+  SEER_TRY(seer_records_run(r, "SAVEPOINT accept"));
   seer_status status =
       seer_records_dethrone(r, record->workload, record->target, SEER_RECORD_CHECKED);
   if (!status) status = seer_records_add(r, record);
   if (status) sqlite3_exec(r->db, "ROLLBACK TO accept", NULL, NULL, NULL);
-  return seer_status_join(status, run(r, "RELEASE accept"));
-}
-
-// ---- near shapes
-// Sum over buffers and dimensions of |log2(a / b)|: shapes of one structure are compared factor by
-// factor.
-static double distance(const seer_dag *a, const seer_dag *b) {
-  double sum = 0;
-  if (a->n_stage != b->n_stage) return INFINITY;
-  for (uint32_t s = 0; s < a->n_stage; s++) {
-    uint32_t n = (uint32_t)a->stage[s].n_space + a->stage[s].n_reduce;
-    if (n != (uint32_t)b->stage[s].n_space + b->stage[s].n_reduce) return INFINITY;
-    for (uint32_t k = 0; k < n; k++) {
-      sum += fabs(log2((double)a->stage[s].axis[k].extent / (double)b->stage[s].axis[k].extent));
-    }
-  }
-  return sum;
-}
-
-static int by_distance(const void *a, const void *b) {
-  const seer_record_near *x = a, *y = b;
-  if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
-  return (x->workload > y->workload) - (x->workload < y->workload);
-}
-
-seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_key key,
-    int64_t target, seer_arena *arena, seer_record_near *out, uint32_t max, uint32_t *out_n) {
-  *out_n = 0;
-  seer_hex structure, shape;
-  seer_record_hex(key.structure, structure);
-  seer_record_hex(key.shape, shape);
-  sqlite3_stmt *statement = NULL;
-  SEER_TRY(seer_records_prepare(r,
-      "SELECT id, dag FROM workload w WHERE structure = ?1 AND shape != ?2 AND EXISTS(SELECT 1 "
-      "FROM measurement WHERE workload = w.id AND target = ?3 AND state = 'accepted') ORDER BY id",
-      &statement));
-  sqlite3_bind_text(statement, 1, structure, -1, SQLITE_TRANSIENT);
-  sqlite3_bind_text(statement, 2, shape, -1, SQLITE_TRANSIENT);
-  sqlite3_bind_int64(statement, 3, target);
-  seer_record_near *all = NULL;
-  uint32_t n = 0;
-  size_t cap = 0;
-  bool has_row = true;
-  seer_status status = SEER_OK;
-  while (!status && has_row) {
-    status = step(r, statement, &has_row);
-    if (status || !has_row) break;
-    all = SEER_GROW(arena, seer_record_near, all, n, &cap);
-    seer_record_near *near = &all[n];
-    near->workload = sqlite3_column_int64(statement, 0);
-    near->dag_text = seer_arena_strdup(arena, text_of(statement, 1));
-    seer_dag *other = NULL;
-    seer_status parsed =
-        seer_dag_parse("record", near->dag_text, strlen(near->dag_text), arena, &other);
-    if (!parsed) parsed = seer_dag_verify(other);
-    near->distance = parsed ? INFINITY : distance(dag, other);
-    seer_status_free(parsed);
-    n += isfinite(near->distance) ? 1u : 0u;
-  }
-  sqlite3_finalize(statement);
-  SEER_TRY(status);
-  if (n > 1) qsort(all, n, sizeof(all[0]), by_distance);
-  *out_n = n < max ? n : max;
-  for (uint32_t i = 0; i < *out_n; i++) out[i] = all[i];
-  return SEER_OK;
+  return seer_status_join(status, seer_records_run(r, "RELEASE accept"));
 }

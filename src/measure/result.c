@@ -1,0 +1,34 @@
+// result.c - what can befall a candidate, by name, and what its time is on a slower device. The
+// contract: measure.h.
+#include "base/near.h"
+#include "measure/measure.h"
+
+static const char *const class_names[SEER_MEASURED_COUNT] = {"ok", "build-error", "build-timeout",
+    "run-crash", "run-timeout", "wrong-result", "device-lost"};
+
+const char *seer_measured_class_name(seer_measured_class cls) {
+  return cls < SEER_MEASURED_COUNT ? class_names[cls] : "unknown";
+}
+
+bool seer_measured_class_parse(const char *text, seer_measured_class *out) {
+  size_t i = seer_words_find(class_names, SEER_MEASURED_COUNT, text);
+  if (i < SEER_MEASURED_COUNT) *out = (seer_measured_class)i;
+  return i < SEER_MEASURED_COUNT;
+}
+
+// What has equal code is not run again, and what has none is not run at all.
+static bool was_run(const seer_measure_result *result) {
+  bool has_code = result->cls != SEER_MEASURED_BUILD_ERROR &&
+      result->cls != SEER_MEASURED_BUILD_TIMEOUT && result->cls != SEER_MEASURED_DEVICE_LOST;
+  return has_code && !result->is_twin;
+}
+
+double seer_measure_delay(double delay_s, double took_s, seer_measure_result *results, uint32_t n) {
+  double needed_s = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!was_run(&results[i])) continue;
+    if (results[i].run_s < delay_s) results[i].run_s = delay_s;
+    needed_s += delay_s;
+  }
+  return needed_s > took_s ? needed_s - took_s : 0;
+}
