@@ -287,7 +287,7 @@ static void test_a_transaction_that_was_cut_off_is_undone(void **state) {
 }
 
 // ---- the first version
-static const char old_file[] = SEER_SOURCE_DIR "/test/unit/tune/old/records_1.sqlite";
+static const char old_file[] = SEER_SOURCE_DIR "/test/unit/record/old/records_1.sqlite";
 
 static void put_old_file(world *w) {
   bytes old = read_bytes(w, old_file);
