@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-LAYERS = ["space","code","measure","record","search","choose","library","study"]
+LAYERS = ["space", "code", "measure", "record", "search", "choose", "library", "tune", "study"]
 
 
 def symbols(path):

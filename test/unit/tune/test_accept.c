@@ -13,7 +13,7 @@
 #include "models/models.h"
 #include "record/sound.h"
 #include "support/test.h"
-#include "tune/session_internal.h"
+#include "tune/session/inside.h"
 
 // mlp on a made-up machine, tuned with made-up times.
 static const char machine[] =
@@ -62,11 +62,11 @@ static seer_status check_slowly(seer_measurer *m, const seer_measure_request *re
 
 static void slow_down(seer_session *session) {
   static seer_measure_desc own;
-  slow.other = session->measure;
+  slow.other = session->device.desc;
   own = *slow.other;
   own.compare = compare_slowly;
   own.check = check_slowly;
-  session->measure = &own;
+  session->device.desc = &own;
 }
 
 static void export_all(seer_records *records, const char *path) {

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "choose/share.h"
-#include "tune/accept.h"
-#include "tune/session_internal.h"
+#include "tune/session/accept.h"
+#include "tune/session/events.h"
+#include "tune/session/store.h"
 
 #define FROM_SEARCH 16  // of the best measured schedules, those of the form take part
 #define PAIRS 15
@@ -47,7 +48,7 @@ static seer_status write_sharing(void *user) {
   const sharing *w = user;
   seer_record record = seer_contender_record(w->s, w->task, w->contender, w->own);
   record.state = SEER_RECORD_CHECKED;
-  return seer_records_add(w->s->records, &record);
+  return seer_records_add(w->s->store.records, &record);
 }
 
 static seer_status store(
@@ -64,15 +65,22 @@ static seer_status passes(seer_session *s, const seer_share_offer *offer, double
   seer_measured_class cls;
   char message[SEER_MEASURE_MESSAGE_BYTES] = "";
   *out_passes = false;
-  SEER_TRY(s->measure->check(s->measurer, &request, &cls, message, sizeof message));
+  SEER_TRY(s->device.desc->check(s->device.measurer, &request, &cls, message, sizeof message));
   if (cls != SEER_MEASURED_OK) {
     s->totals.failed[cls]++;
     return SEER_OK;
   }
-  SEER_TRY(s->measure->compare(
-      s->measurer, offer->task, &c->schedule, 1, &offer->own->schedule, PAIRS, &c->ab, NULL));
+  SEER_TRY(s->device.desc->compare(s->device.measurer, offer->task, &c->schedule, 1,
+      &offer->own->schedule, PAIRS, &c->ab, NULL));
   *out_passes = c->ab.n_pairs > 0 && c->ab.speedup * (1 + max_loss) >= 1;
   return SEER_OK;
+}
+
+// Best first.
+static int by_speedup(const void *a, const void *b) {
+  const seer_contender *x = a, *y = b;
+  if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
+  return seer_schedule_hash(&x->schedule) > seer_schedule_hash(&y->schedule) ? 1 : -1;
 }
 
 static seer_status judge(
@@ -86,12 +94,13 @@ static seer_status judge(
   *out_ratio = 0;
   SEER_TRY(line_up(s, offer, list, &n));
   if (n == 0) return SEER_OK;
-  SEER_TRY(s->measure->compare(s->measurer, t, list, n, &offer->own->schedule, PAIRS, ab, NULL));
+  SEER_TRY(s->device.desc->compare(
+      s->device.measurer, t, list, n, &offer->own->schedule, PAIRS, ab, NULL));
   for (uint32_t k = 0; k < n; k++) {
     contenders[k] = (seer_contender){.schedule = list[k], .ab = ab[k]};
     if (ab[k].n_pairs == 0) contenders[k].ab.speedup = 0;
   }
-  qsort(contenders, n, sizeof *contenders, seer_contender_by_speedup);
+  qsort(contenders, n, sizeof *contenders, by_speedup);
   double max_loss = seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS);
   for (uint32_t k = 0; k < n && contenders[k].ab.speedup * (1 + max_loss) >= 1; k++) {
     bool does_pass;

@@ -8,14 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/recover.h"
-#include "base/table.h"
-#include "measure/backends.h"
-#include "measure/child.h"
+#include "measure/local/inside.h"
 
-#define MAX_BUILDERS 32
-#define START_PATIENCE_NS 5000000000u  // for memory and processes to be there
 #define RUN_LIMIT_FACTOR 500  // of the best known time, plus RUN_LIMIT_SLACK_S
 #define RUN_LIMIT_SLACK_S 2.0
 // A comparison's or a check's: so many times what its runs are known to take. Of a kernel that was
@@ -23,40 +18,6 @@
 #define KNOWN_LIMIT_FACTOR 10
 #define UNCOUNTED_RUNS 4  // of each kernel, before its pairs
 #define SLOW_REFERENCE 200  // times the candidate: what it is checked against is not tiled
-// Kernels kept: about 50 KB each; a round has five witnesses, and the finals come back to up to 600
-// kernels, task by task (SEER_FINALS_MAX_KERNELS). What was dropped is built again.
-#define MAX_KEPT 640
-// Of a round, those are kept that may be witnesses of the next ones, or in the finals: no slower
-// than so many times the best.
-#define KEPT_NEAR 1.1
-#define NO_REQUEST UINT32_MAX
-
-typedef struct {
-  seer_child child;
-  bool is_gone;  // it could not be started again; the others do its work
-  uint32_t request;  // index in the batch at hand
-  uint64_t deadline_ns;
-} builder;
-
-typedef struct {
-  seer_measure_task task;
-  seer_message_task message;
-} local_task;
-
-typedef struct {
-  bool is_built;
-  bool is_lost;  // its builder died or hung: nothing is known of the candidate itself
-  uint64_t object_hash;
-  double build_s;
-  seer_kernel *kernel;
-} built;
-
-typedef struct {
-  uint64_t key;  // hash of (task, schedule)
-  uint64_t used;  // when it was last asked for, in uses of any
-  seer_arena *arena;  // holds the kernel
-  built build;
-} kept_build;
 
 // What is known of a kernel that has been timed: all that a twin of it needs, as values of a table.
 typedef struct {
@@ -67,169 +28,6 @@ typedef struct {
 enum { TWIN_VALUES = 2 };
 _Static_assert(sizeof(twin) <= TWIN_VALUES * sizeof(uint64_t), "a twin fits");
 
-struct seer_measurer {
-  const seer_context *context;
-  seer_arena *arena, *batch;
-  seer_child_home home;
-  seer_map *by_id;
-  size_t n_task, cap_task;
-  local_task *task;
-  uint32_t n_builder;
-  builder builder[MAX_BUILDERS];
-  seer_child runner;
-  uint32_t n_kept;
-  uint64_t n_uses;
-  kept_build kept[MAX_KEPT];  // what checks and comparisons built, most often the default
-  seer_table twins;  // hash of (task, object) -> twin: the first result
-  double build_timeout_s, run_timeout_s;
-  seer_timing timing;  // where a request has none of its own
-};
-
-static uint64_t ns_of(double seconds) { return (uint64_t)(seconds * 1e9); }
-
-static seer_status index_of(const seer_measurer *m, uint32_t id, uint64_t *out_index) {
-  if (seer_map_get(m->by_id, id, out_index)) return SEER_OK;
-  return SEER_FAIL(INTERNAL, "task %u was never announced", id);
-}
-
-static void refuse(seer_measure_result *result, seer_measured_class cls, const char *message) {
-  result->cls = cls;
-  (void)snprintf(result->message, sizeof result->message, "%s", message);
-}
-
-// ---- building
-// `status` of a builder's (re)start. One that is lost is missed only if it was the last.
-static seer_status spare(seer_measurer *m, builder *b, seer_status status) {
-  if (!status) return SEER_OK;
-  uint32_t n_left = 0;
-  for (uint32_t k = 0; k < m->n_builder; k++) n_left += !m->builder[k].is_gone;
-  if (n_left <= 1) return status;
-  seer_log(m->context, "measure", 0, "%u builders are left: %s", n_left - 1,
-      seer_status_message(status));
-  seer_status_free(status);
-  seer_child_clear(&b->child);
-  b->is_gone = true;
-  return SEER_OK;
-}
-
-// Hands over request `nth`. A builder that cannot be reached costs the request, and is started
-// again when the next one comes.
-static seer_status send_build(seer_measurer *m, builder *b, const seer_measure_request *request,
-    uint32_t nth, built *out, seer_measure_result *result) {
-  uint64_t index;
-  SEER_TRY(index_of(m, request->task, &index));
-  seer_text text;
-  seer_text_init(&text, m->batch);
-  const seer_message_build message = {request->task, request->schedule};
-  seer_message_put_build(&text, &message);
-  seer_status status =
-      seer_child_ask(&b->child, index, &m->task[index].message, SEER_WIRE_BUILD, &text);
-  if (!status) {
-    b->request = nth;
-    b->deadline_ns = seer_os_now_ns() + SEER_CHILD_SET_UP_NS;
-    return SEER_OK;
-  }
-  refuse(result, SEER_MEASURED_BUILD_ERROR, seer_status_message(status));
-  out->is_lost = true;
-  if (seer_status_code(status) == SEER_CODE_DEVICE) return spare(m, b, status);
-  seer_status_free(status);
-  return SEER_OK;
-}
-
-// *out_has_begun: its answer is still to come.
-static seer_status receive_build(
-    seer_measurer *m, builder *b, built *out, seer_measure_result *result, bool *out_has_begun) {
-  const void *payload;
-  size_t n_bytes;
-  SEER_TRY(seer_child_hear(&b->child, SEER_WIRE_BUILD, m->batch, ns_of(m->build_timeout_s),
-      out_has_begun, &payload, &n_bytes));
-  if (*out_has_begun) {
-    b->deadline_ns = seer_os_now_ns() + ns_of(m->build_timeout_s);
-    return SEER_OK;
-  }
-  seer_message_built *answer = SEER_NEW(m->batch, seer_message_built);
-  SEER_TRY(seer_message_get_built(payload, n_bytes, m->batch, answer));
-  out->build_s = answer->seconds;
-  out->object_hash = answer->object_hash;
-  out->is_built = answer->is_ok;
-  out->kernel = &answer->kernel;
-  if (!answer->is_ok) refuse(result, SEER_MEASURED_BUILD_ERROR, answer->message);
-  return SEER_OK;
-}
-
-// Its answer did not come, or is none: the request has failed, the builder begins anew.
-static seer_status lose_build(seer_measurer *m, builder *b, seer_measured_class cls,
-    const char *why, built *out, seer_measure_result *result) {
-  refuse(result, cls, why);
-  out->is_lost = true;
-  return spare(m, b, seer_child_restart(&b->child));
-}
-
-// Its request is over, unless it has only begun.
-static seer_status take_build(
-    seer_measurer *m, builder *b, built *builds, seer_measure_result *results) {
-  built *out = &builds[b->request];
-  seer_measure_result *result = &results[b->request];
-  bool has_begun = false;
-  seer_status status = receive_build(m, b, out, result, &has_begun);
-  if (!status && has_begun) return SEER_OK;
-  b->request = NO_REQUEST;
-  if (!status) return SEER_OK;
-  char why[SEER_MEASURE_MESSAGE_BYTES];
-  (void)snprintf(why, sizeof why, "%s", seer_status_message(status));
-  if (seer_status_code(status) == SEER_CODE_IO) seer_child_bury(&b->child, why, sizeof why);
-  seer_status_free(status);
-  return lose_build(m, b, SEER_MEASURED_BUILD_ERROR, why, out, result);
-}
-
-// One step of the build phase: wait for any builder, take its answer.
-static seer_status await_builder(seer_measurer *m, built *builds, seer_measure_result *results) {
-  int fds[MAX_BUILDERS];
-  bool ready[MAX_BUILDERS];
-  uint64_t now = seer_os_now_ns(), wait_ns = UINT64_MAX;
-  for (uint32_t k = 0; k < m->n_builder; k++) {
-    const builder *b = &m->builder[k];
-    fds[k] = b->request == NO_REQUEST ? -1 : b->child.fd;
-    if (fds[k] < 0) continue;
-    uint64_t left = b->deadline_ns > now ? b->deadline_ns - now : 0;
-    if (left < wait_ns) wait_ns = left;
-  }
-  (void)seer_os_poll_in(fds, m->n_builder, wait_ns, ready);
-  now = seer_os_now_ns();
-  for (uint32_t k = 0; k < m->n_builder; k++) {
-    builder *b = &m->builder[k];
-    if (fds[k] < 0 || (!ready[k] && now < b->deadline_ns)) continue;
-    if (ready[k]) {
-      SEER_TRY(take_build(m, b, builds, results));
-    } else {
-      uint32_t nth = b->request;
-      b->request = NO_REQUEST;
-      SEER_TRY(lose_build(m, b, SEER_MEASURED_BUILD_TIMEOUT, "the build took too long",
-          &builds[nth], &results[nth]));
-    }
-  }
-  return SEER_OK;
-}
-
-static seer_status build_all(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
-    built *builds, seer_measure_result *results) {
-  uint32_t next = 0, busy = 0;
-  do {
-    for (uint32_t k = 0; k < m->n_builder; k++) {
-      builder *b = &m->builder[k];
-      while (next < n && builds[next].is_built) next++;  // kept from an earlier batch
-      if (next == n) break;
-      if (b->request != NO_REQUEST || b->is_gone) continue;
-      SEER_TRY(send_build(m, b, &requests[next], next, &builds[next], &results[next]));
-      next++;
-    }
-    busy = 0;
-    for (uint32_t k = 0; k < m->n_builder; k++) busy += m->builder[k].request != NO_REQUEST;
-    if (busy > 0) SEER_TRY(await_builder(m, builds, results));
-  } while (next < n || busy);
-  return SEER_OK;
-}
-
 // ---- running
 // Sends to the runner and waits for the answer. *out_class is not OK when there is none: the runner
 // died or hung (`message` says which, and it is started again).
@@ -237,12 +35,13 @@ static seer_status ask_runner(seer_measurer *m, uint32_t task, seer_wire_type ty
     const seer_text *text, double limit_s, const void **out_payload, size_t *out_n,
     seer_measured_class *out_class, char message[SEER_MEASURE_MESSAGE_BYTES]) {
   uint64_t index;
-  SEER_TRY(index_of(m, task, &index));
+  SEER_TRY(seer_local_index_of(m, task, &index));
   *out_class = SEER_MEASURED_OK;
   seer_status status = seer_child_ask(&m->runner, index, &m->task[index].message, type, text);
   if (status && seer_status_code(status) == SEER_CODE_DEVICE) return status;
   if (!status)
-    status = seer_child_answer(&m->runner, type, m->batch, ns_of(limit_s), out_payload, out_n);
+    status = seer_child_answer(
+        &m->runner, type, m->batch, seer_local_ns_of(limit_s), out_payload, out_n);
   if (!status) return SEER_OK;
   seer_code code = seer_status_code(status);
   *out_class = code == SEER_CODE_TIMEOUT ? SEER_MEASURED_RUN_TIMEOUT : SEER_MEASURED_RUN_CRASH;
@@ -268,7 +67,7 @@ static uint64_t twin_key(uint32_t task, uint64_t object_hash) {
 }
 
 // What one run of a kernel takes, as far as it was timed; else the longest that it may.
-static double run_seconds(seer_measurer *m, uint32_t task, const built *build) {
+static double run_seconds(seer_measurer *m, uint32_t task, const seer_built *build) {
   const uint64_t *known = seer_table_values(&m->twins, twin_key(task, build->object_hash));
   twin first = {0};
   if (known) memcpy(&first, known, sizeof first);
@@ -295,7 +94,7 @@ static seer_timing timing_of(const seer_measurer *m, const seer_measure_request 
 }
 
 static seer_status time_one(seer_measurer *m, const seer_measure_request *request,
-    const built *build, seer_measure_result *result) {
+    const seer_built *build, seer_measure_result *result) {
   seer_message_run *message = SEER_NEW(m->batch, seer_message_run);
   *message = (seer_message_run){
       request->task, request->best_seconds, timing_of(m, request), *build->kernel};
@@ -319,13 +118,13 @@ static seer_status time_one(seer_measurer *m, const seer_measure_request *reques
   }
   if (cls != SEER_MEASURED_OK) {
     memset(result, 0, sizeof(*result));
-    refuse(result, cls, why);
+    seer_local_refuse(result, cls, why);
   }
   return SEER_OK;
 }
 
 static seer_status run_one(seer_measurer *m, const seer_measure_request *request,
-    const built *build, seer_measure_result *result) {
+    const seer_built *build, seer_measure_result *result) {
   uint64_t key = twin_key(request->task, build->object_hash);
   const uint64_t *known = request->is_witness ? NULL : seer_table_values(&m->twins, key);
   if (known) {
@@ -344,114 +143,27 @@ static seer_status run_one(seer_measurer *m, const seer_measure_request *request
   return SEER_OK;
 }
 
-// ---- kernels that outlive the batch: witnesses, contenders, what they are compared with
-static uint64_t kept_key(uint32_t task, const seer_schedule *schedule) {
-  return seer_hash_u64(seer_schedule_hash(schedule), task + 1);
-}
-
-static bool find_kept(seer_measurer *m, uint64_t key, built *out) {
-  for (uint32_t k = 0; k < m->n_kept; k++) {
-    if (m->kept[k].key != key) continue;
-    m->kept[k].used = ++m->n_uses;
-    if (out) *out = m->kept[k].build;
-    return true;
-  }
-  return false;
-}
-
-// A free place, or that of whom nobody has asked for longest: never one of the batch in hand.
-static kept_build *kept_place(seer_measurer *m) {
-  if (m->n_kept < MAX_KEPT) return &m->kept[m->n_kept++];
-  kept_build *oldest = &m->kept[0];
-  for (uint32_t k = 1; k < MAX_KEPT; k++) {
-    if (m->kept[k].used < oldest->used) oldest = &m->kept[k];
-  }
-  seer_arena_destroy(oldest->arena);
-  return oldest;
-}
-
-static void keep(seer_measurer *m, uint64_t key, built *build) {
-  kept_build *place = kept_place(m);
-  seer_arena *arena = seer_arena_create("kept kernel");
-  seer_kernel *kernel = seer_arena_memdup(arena, build->kernel, sizeof(*kernel));
-  kernel->symbol = seer_arena_strdup(arena, kernel->symbol);
-  kernel->object = seer_arena_memdup(arena, kernel->object, kernel->n_object_bytes);
-  for (uint32_t a = 0; a < kernel->n_arg; a++) {
-    const seer_pack *pack = kernel->arg[a].pack;
-    if (pack) kernel->arg[a].pack = seer_arena_memdup(arena, pack, sizeof(*pack));
-  }
-  build->kernel = kernel;
-  *place = (kept_build){key, ++m->n_uses, arena, *build};
-}
-
-// What will be asked for again, of a batch that was timed. Behind its end: keeping may drop what is
-// kept, but nothing that this batch has used.
-static void keep_near_best(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
-    built *builds, const seer_measure_result *results) {
-  double best_s = INFINITY;
-  for (uint32_t i = 0; i < n; i++) {
-    if (requests[i].best_seconds > 0) best_s = fmin(best_s, requests[i].best_seconds);
-    if (builds[i].is_built && results[i].cls == SEER_MEASURED_OK)
-      best_s = fmin(best_s, results[i].seconds);
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    bool is_timed = builds[i].is_built && results[i].cls == SEER_MEASURED_OK && !results[i].is_twin;
-    bool is_near = !results[i].is_raced_out && results[i].seconds <= KEPT_NEAR * best_s;
-    if (!is_timed || (!is_near && !requests[i].is_witness)) continue;
-    uint64_t key = kept_key(requests[i].task, &requests[i].schedule);
-    if (!find_kept(m, key, NULL)) keep(m, key, &builds[i]);
-  }
-}
-
-// Builds all of n schedules of a task, or takes what was kept; what is built is kept. Where a
-// builder died over one it is built once more: these are the task's winners and its untuned
-// schedule, and a failure costs more than a trial.
-static seer_status build_kept(seer_measurer *m, uint32_t task, const seer_schedule *schedules,
-    uint32_t n, built *out_builds, seer_measure_result *out_results) {
-  seer_arena_reset(m->batch);
-  memset(out_builds, 0, n * sizeof(*out_builds));
-  memset(out_results, 0, n * sizeof(*out_results));
-  seer_measure_request requests[SEER_MEASURE_MAX_CONTENDERS + 1] = {0};
-  bool is_new[SEER_MEASURE_MAX_CONTENDERS + 1];
-  for (uint32_t i = 0; i < n; i++) {
-    requests[i] = (seer_measure_request){.task = task, .schedule = schedules[i]};
-    is_new[i] = !find_kept(m, kept_key(task, &schedules[i]), &out_builds[i]);
-  }
-  SEER_TRY(build_all(m, requests, n, out_builds, out_results));
-  for (uint32_t i = 0; i < n; i++) {
-    if (!out_builds[i].is_lost || out_results[i].cls == SEER_MEASURED_BUILD_TIMEOUT) continue;
-    out_builds[i] = (built){.is_built = false};
-    memset(&out_results[i], 0, sizeof(out_results[i]));
-    SEER_TRY(build_all(m, &requests[i], 1, &out_builds[i], &out_results[i]));
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    if (is_new[i] && out_builds[i].is_built) keep(m, kept_key(task, &schedules[i]), &out_builds[i]);
-  }
-  return SEER_OK;
-}
-
 // ---- measuring
 typedef struct {
   seer_measurer *m;
   const seer_measure_request *requests;
   uint32_t n;
-  built *builds;
+  seer_built *builds;
   seer_measure_result *results;
 } all_builds;
 
 static seer_status build_all_of(void *user) {
   all_builds *all = user;
-  return build_all(all->m, all->requests, all->n, all->builds, all->results);
+  return seer_builders_build(all->m, all->requests, all->n, all->builds, all->results);
 }
 
 static seer_status local_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
     seer_meanwhile *meanwhile, seer_measure_result *results) {
   seer_arena_reset(m->batch);
-  built *builds = SEER_NEW_ARRAY(m->batch, built, n);
+  seer_built *builds = SEER_NEW_ARRAY(m->batch, seer_built, n);
   memset(results, 0, n * sizeof(*results));
   for (uint32_t i = 0; i < n; i++) {
-    uint64_t key = kept_key(requests[i].task, &requests[i].schedule);
-    if (requests[i].is_witness) (void)find_kept(m, key, &builds[i]);
+    if (requests[i].is_witness) (void)seer_kept_find(m, &requests[i], &builds[i]);
   }
   seer_os_thread *beside = NULL;
   // Where no thread can be had it is done when all is built.
@@ -474,7 +186,7 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
         request.is_witness && seer_schedule_equal(&request.schedule, &requests[0].schedule);
     if (is_first && results[i].cls == SEER_MEASURED_OK) witness_s = results[i].seconds;
   }
-  keep_near_best(m, requests, n, builds, results);
+  seer_kept_add_near_best(m, requests, n, builds, results);
   return SEER_OK;
 }
 
@@ -486,13 +198,13 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
 static seer_status local_check(seer_measurer *m, const seer_measure_request *request,
     seer_measured_class *out_class, char *message, size_t message_bytes) {
   uint64_t index;
-  SEER_TRY(index_of(m, request->task, &index));
+  SEER_TRY(seer_local_index_of(m, request->task, &index));
   seer_schedule reference;
   seer_schedule_default(m->task[index].task.sketches, 0, &reference);
-  built builds[2];
+  seer_built builds[2];
   seer_measure_result results[2], answer = {.cls = SEER_MEASURED_OK};
   const seer_schedule schedules[2] = {request->schedule, reference};
-  SEER_TRY(build_kept(m, request->task, schedules, 2, builds, results));
+  SEER_TRY(seer_kept_build(m, request->task, schedules, 2, builds, results));
   for (int i = 0; i < 2; i++) {
     if (builds[i].is_built) continue;
     *out_class = results[i].cls;
@@ -523,7 +235,7 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
 }
 
 // The kernels that were built, into *order; the baseline, which was, is last.
-static void list_built(const built *builds, uint32_t n, seer_message_compare *order) {
+static void list_built(const seer_built *builds, uint32_t n, seer_message_compare *order) {
   for (uint32_t i = 0; i < n; i++) {
     if (builds[i].is_built) order->kernel[order->n++] = *builds[i].kernel;
   }
@@ -537,11 +249,11 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   SEER_ASSERT(n_pairs >= 1 && n_pairs <= SEER_MEASURE_MAX_PAIRS, "%u pairs", n_pairs);
   memset(out_ab, 0, n * sizeof(*out_ab));
   seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS + 1];
-  built builds[SEER_MEASURE_MAX_CONTENDERS + 1];
+  seer_built builds[SEER_MEASURE_MAX_CONTENDERS + 1];
   seer_measure_result results[SEER_MEASURE_MAX_CONTENDERS + 1];
   memcpy(schedules, contenders, n * sizeof(*schedules));
   schedules[n] = *baseline;
-  SEER_TRY(build_kept(m, task, schedules, n + 1, builds, results));
+  SEER_TRY(seer_kept_build(m, task, schedules, n + 1, builds, results));
   for (uint32_t i = 0; i < n; i++) out_ab[i].cls = results[builds[n].is_built ? i : n].cls;
   if (!builds[n].is_built) {
     seer_log(m->context, "measure", 0, "task %u: what it is compared with cannot be built: %s",
@@ -624,25 +336,6 @@ static seer_status find_program(seer_measurer *m) {
       folder);
 }
 
-// One is needed; where the system has no room for another, those that are there do the work.
-static seer_status start_builders(seer_measurer *m, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) {
-    builder *b = &m->builder[m->n_builder];
-    b->request = NO_REQUEST;
-    seer_child_init(&b->child, &m->home, "builder");
-    seer_status status = seer_child_start(&b->child, k == 0 ? START_PATIENCE_NS : 0);
-    if (status && k > 0) {
-      seer_log(
-          m->context, "measure", 0, "%u of %u builders: %s", k, n, seer_status_message(status));
-      seer_status_free(status);
-      return SEER_OK;
-    }
-    m->n_builder++;
-    SEER_TRY(status);
-  }
-  return SEER_OK;
-}
-
 static seer_status local_open(const seer_context *context, const seer_target *target,
     const char *argument, seer_measurer **out_measurer) {
   (void)argument;
@@ -664,9 +357,11 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   seer_status status = find_program(m);
   if (!status) {
     seer_child_init(&m->runner, &m->home, "runner");
-    status = seer_child_start(&m->runner, START_PATIENCE_NS);
+    status = seer_child_start(&m->runner, SEER_LOCAL_START_PATIENCE_NS);
   }
-  if (!status) status = start_builders(m, n < MAX_BUILDERS ? (uint32_t)n : MAX_BUILDERS);
+  if (!status)
+    status =
+        seer_builders_start(m, n < SEER_LOCAL_MAX_BUILDERS ? (uint32_t)n : SEER_LOCAL_MAX_BUILDERS);
   if (status) {
     local_close(m);
     return status;
@@ -676,11 +371,11 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
 }
 
 static seer_status local_add_task(seer_measurer *m, const seer_measure_task *task) {
-  m->task = SEER_GROW(m->arena, local_task, m->task, m->n_task, &m->cap_task);
+  m->task = SEER_GROW(m->arena, seer_local_task, m->task, m->n_task, &m->cap_task);
   seer_map_set(m->by_id, task->id, m->n_task);
   seer_message_task message = {task->id, task->space, task->sketches->tolerance,
       task->network_weight_bytes, seer_dag_print(task->dag, m->arena)};
-  m->task[m->n_task++] = (local_task){*task, message};
+  m->task[m->n_task++] = (seer_local_task){*task, message};
   return SEER_OK;
 }
 

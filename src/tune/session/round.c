@@ -3,66 +3,24 @@
 // does to all of them at that moment cancels out, and a best that was only lucky is found out. So
 // are those that stand right behind it: among dozens of noisy times several are lucky.
 
+#include "tune/session/round.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
 #include "base/recover.h"
-#include "tune/session_internal.h"
+#include "tune/session/events.h"
+#include "tune/session/known.h"
+#include "tune/session/store.h"
 
 #define N_CARRIED 3  // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
-#define HOPELESS 4  // times the best's time, by the analytic model
 #define NEW_PER_WITNESS 5  // one more known schedule is run for so many new ones
 #define DELAY_STEP_NS 50000000u  // until it is seen that the user has stopped
 #define MAX_CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
 #define MAX_WITNESSES (2 + MAX_CONFIRMATIONS)  // the best: in front, and in the middle
-
-// ---- learning from a result
-void seer_session_refresh_best(seer_session *s, uint32_t t) {
-  s->state.task[t].best_s = seer_search_best(s->task[t].search, NULL);
-  s->state.task[t].is_confirmed = seer_search_is_confirmed(s->task[t].search);
-}
-
-seer_status seer_session_learn(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_full) {
-  seer_search *search = s->task[t].search;
-  seer_search_report(search, schedule, seconds, is_full);
-  seer_task_state *state = &s->state.task[t];
-  seer_session_refresh_best(s, t);
-  seer_session_task *own = &s->task[t];
-  own->best_after =
-      SEER_GROW(s->arena, double, own->best_after, (size_t)state->n_trial, &own->cap_best_after);
-  own->best_after[state->n_trial++] = state->best_s;
-  state->best_after = own->best_after;
-  seer_sample sample =
-      seer_search_sample(search, seer_bank_features(s->bank), schedule, seconds, s->round);
-  sample.is_raced_out = !is_full;
-  return seer_bank_add(s->bank, &sample, 1);
-}
-
-seer_status seer_session_score(seer_session *s, uint32_t t, const seer_schedule *schedules,
-    uint32_t n, float *out_scores, bool *out_is_trained) {
-  *out_is_trained = seer_bank_is_trained(s->bank, t);
-  if (!*out_is_trained) return SEER_OK;
-  seer_arena *arena = seer_arena_create("scores"), *scratch = seer_arena_create("rows");
-  double *estimates = SEER_NEW_ARRAY(arena, double, n);
-  seer_status status = SEER_OK;
-  for (uint32_t i = 0; i < n && !status; i++) {
-    seer_arena_reset(scratch);
-    seer_sample one = seer_search_sample(
-        s->task[t].search, seer_bank_features(s->bank), &schedules[i], 0, scratch);
-    estimates[i] = one.estimate_s;
-    seer_bank_candidates alone = {.n = 1, .rows = one.rows, .n_rows = &one.n_row};
-    status = seer_bank_rate(s->bank, t, &alone, &out_scores[i]);
-  }
-  seer_bank_candidates all = {.n = n, .estimates_s = estimates};
-  if (!status) status = seer_bank_score(s->bank, t, &all, out_scores);
-  seer_arena_destroy(scratch);
-  seer_arena_destroy(arena);
-  return status;
-}
 
 // The models learn from a round's results while the next round's candidates are built: proposals
 // are one round behind, and no time is spent on learning alone.
@@ -74,15 +32,15 @@ typedef struct {
 
 static seer_status train(void *user) {
   lesson *l = user;
-  return seer_bank_train(l->s->bank, l->model);
+  return seer_bank_train(l->s->learning.bank, l->model);
 }
 
 static void study(void *user) {
   lesson *l = user;
-  uint64_t start = seer_os_now_ns(), generation = seer_bank_generation(l->s->bank);
+  uint64_t start = seer_os_now_ns(), generation = seer_bank_generation(l->s->learning.bank);
   l->status = seer_recover(train, l);  // it may be on a thread of its own
   // Fitting takes some 25 MB for a moment, which malloc would keep for this thread's successors.
-  if (seer_bank_generation(l->s->bank) != generation) seer_os_return_memory();
+  if (seer_bank_generation(l->s->learning.bank) != generation) seer_os_return_memory();
   l->s->totals.train_s += (double)(seer_os_now_ns() - start) * 1e-9;
 }
 
@@ -90,46 +48,28 @@ static void study(void *user) {
 static seer_status store(seer_session *s, uint32_t t, const seer_proposal *proposal,
     const seer_measure_result *result, int64_t *out_id) {
   *out_id = 0;
-  if (!s->records) return SEER_OK;
-  seer_record record = {.session = s->session_id,
+  if (!s->store.records) return SEER_OK;
+  seer_record record = {.session = s->store.session_id,
       .workload = s->task[t].workload,
-      .target = s->target_id,
+      .target = s->store.target_id,
       .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round),
       .cls = result->cls,
       .is_raced_out = result->is_raced_out,
       .is_twin = result->is_twin,
       .seconds = result->seconds,
-      .reference_s = s->reference_s * s->drift,
+      .reference_s = s->drift.reference_s * s->drift.now,
       .n_samples = result->n_samples,
       .predicted = (double)proposal->predicted,
       .origin = seer_origin_name(proposal->origin),
       .round = s->state.n_pick,
       .message = result->message};
   memcpy(record.sample, result->sample, sizeof record.sample);
-  SEER_TRY(seer_records_add(s->records, &record));
+  SEER_TRY(seer_records_add(s->store.records, &record));
   *out_id = record.id;
   return SEER_OK;
 }
 
 // ---- winners for relatives
-static bool is_hopeless(const seer_session *s, uint32_t t, const seer_schedule *schedule) {
-  double best_s =
-      s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->state.task[t].estimate_s;
-  return seer_search_estimate(s->task[t].search, schedule) > HOPELESS * best_s;
-}
-
-void seer_session_queue(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
-  if (is_hopeless(s, t, schedule)) return;
-  seer_search_queue(s->task[t].search, schedule, origin);
-  s->state.task[t].n_queued = seer_search_queued(s->task[t].search);
-}
-
-void seer_session_invite(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
-  if (!is_hopeless(s, t, schedule)) seer_search_invite(s->task[t].search, schedule, origin);
-}
-
 // Guests take places from what the models like: only a sure gain over what was carried last is
 // worth that.
 static bool is_worth_carrying(seer_session *s, uint32_t t, bool is_new_best) {
@@ -201,9 +141,9 @@ static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b)
 // As for a slower device: the rest of what the round would have taken there goes by.
 static void delay(seer_session *s, uint64_t start_ns, batch *b) {
   double took_s = (double)(seer_os_now_ns() - start_ns) * 1e-9;
-  double left_s = seer_measure_delay(s->delay_s, took_s, b->results, b->n);
-  if (s->measure->is_instant) {
-    s->reckoned_s += left_s;
+  double left_s = seer_measure_delay(s->device.delay_s, took_s, b->results, b->n);
+  if (s->device.desc->is_instant) {
+    s->events.reckoned_s += left_s;
     s->totals.measure_s += left_s;
     return;
   }
@@ -213,19 +153,19 @@ static void delay(seer_session *s, uint64_t start_ns, batch *b) {
 }
 
 static seer_status measure(seer_session *s, uint32_t t, batch *b) {
-  double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift : 0;
+  double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift.now : 0;
   for (uint32_t i = 0; i < b->n; i++) {
     b->requests[i].task = t;
     b->requests[i].schedule = b->proposals[i].schedule;
     b->requests[i].best_seconds = b->requests[i].is_witness ? 0 : best_s;
     b->requests[i].timing = s->policy->traits->times;
   }
-  lesson l = {s, s->model_to_train, SEER_OK};
+  lesson l = {s, s->learning.model_to_train, SEER_OK};
   seer_meanwhile meanwhile = {study, &l, 0};
   uint64_t start = seer_os_now_ns();
-  seer_status status = s->measure->measure(s->measurer, b->requests, b->n,
+  seer_status status = s->device.desc->measure(s->device.measurer, b->requests, b->n,
       s->policy->traits->learns_beside ? &meanwhile : NULL, b->results);
-  if (!status && s->delay_s > 0) delay(s, start, b);
+  if (!status && s->device.delay_s > 0) delay(s, start, b);
   s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9 - meanwhile.waited_s;
   if (!status) return l.status;
   seer_status_free(l.status);
@@ -238,23 +178,23 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
 static double usual_time(const seer_session *s, uint32_t t, double seconds, double slow) {
   const seer_task_state *state = &s->state.task[t];
   if (seer_task_beats_bound(state)) return seconds / slow;
-  return fmax(seconds / slow, fmin(seconds / s->drift, state->bound_s));
+  return fmax(seconds / slow, fmin(seconds / s->drift.now, state->bound_s));
 }
 
 // What the task's times of this round are to be divided by: how much slower than usual the machine
 // is, by the witness if there was one, else by the last drift measurement.
 static double slowness(seer_session *s, uint32_t t, const batch *b) {
   seer_search *search = s->task[t].search;
-  if (b->n == 0 || !b->requests[0].is_witness) return s->drift;
+  if (b->n == 0 || !b->requests[0].is_witness) return s->drift.now;
   const seer_schedule *best = &b->requests[0].schedule;
   double least = INFINITY;  // a disturbed witness would make its round look fast
   for (uint32_t i = 0; i < b->n; i++) {
     bool is_best = b->requests[i].is_witness && seer_schedule_equal(&b->requests[i].schedule, best);
     if (!is_best || !is_fine(b, i)) continue;
-    seer_search_witness(search, best, b->results[i].seconds / s->drift);
+    seer_search_witness(search, best, b->results[i].seconds / s->drift.now);
     least = fmin(least, b->results[i].seconds);
   }
-  double usual = seer_search_seconds(search, best), slow = s->drift;
+  double usual = seer_search_seconds(search, best), slow = s->drift.now;
   if (isfinite(least) && usual > 0) slow = least / usual;
   for (uint32_t i = 0; i < b->n; i++) {
     bool is_other =
@@ -314,26 +254,10 @@ static seer_status store_round(void *user) {
   return SEER_OK;
 }
 
-static bool is_stopped(void *user) { return ((const seer_session *)user)->is_stopped; }
-
-static void tell_wait(void *user, const char *text) {
-  seer_event event = {.kind = SEER_EVENT_WAIT, .text = text};
-  seer_session_emit(user, &event);
-}
-
-seer_status seer_session_write(seer_session *s, seer_records_writer write, void *user) {
-  if (!s->records) return SEER_OK;
-  const seer_waiter waiter = {is_stopped, tell_wait, s};
-  seer_status status = seer_records_write(s->records, write, user, &waiter);
-  // What has failed once to be written would be missing from what is written later.
-  if (status) s->records = NULL;
-  return status;
-}
-
 static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
   int64_t *ids = SEER_NEW_ARRAY(s->round, int64_t, b->n);
   bool is_announced = true;
-  if (s->records) {
+  if (s->store.records) {
     round_records records = {s, t, b, ids};
     seer_status status = seer_session_write(s, store_round, &records);
     is_announced = status == SEER_OK;
@@ -360,7 +284,7 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + MAX_WITNESSES);
   b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + MAX_WITNESSES);
   uint64_t start = seer_os_now_ns();
-  SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, b->proposals, &n));
+  SEER_TRY(seer_search_propose(s->task[t].search, s->learning.bank, pick->n, b->proposals, &n));
   s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;
   state->n_queued = seer_search_queued(s->task[t].search);
   state->n_round++;
@@ -369,14 +293,6 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   s->state.last = *pick;
   add_witnesses(s, t, n, b);
   return SEER_OK;
-}
-
-void seer_session_remember(seer_session *s, uint32_t t) {
-  seer_task_state *state = &s->state.task[t];
-  state->history = SEER_GROW(
-      s->arena, seer_task_point, state->history, (size_t)state->n_history, &s->task[t].cap_history);
-  state->history[state->n_history++] = (seer_task_point){state->t, state->best_s};
-  if (seer_search_is_local_optimum(s->task[t].search)) state->optimum_s = state->best_s;
 }
 
 // What a round's end means for the task: what was gained goes to its relatives, patience runs out.
@@ -428,14 +344,14 @@ seer_status seer_session_round(seer_session *s, seer_pick *pick) {
   double before = s->state.task[t].best_s;
   SEER_TRY(measure(s, t, &b));
   SEER_TRY(take_results(s, t, &b));
-  s->model_to_train = s->models.family_of[t];
+  s->learning.model_to_train = s->learning.models.family_of[t];
   if (!s->policy->traits->learns_beside) {
-    lesson l = {s, s->model_to_train, SEER_OK};
+    lesson l = {s, s->learning.model_to_train, SEER_OK};
     study(&l);
     SEER_TRY(l.status);
   }
   if (s->policy->traits->shares_warm_up && seer_schedule_is_warm(&s->state))
-    seer_bank_split(s->bank);
+    seer_bank_split(s->learning.bank);
   seer_search_counts counts = *now;
   seer_search_counts_less(&counts, &start);
   conclude(s, pick, before, &counts);

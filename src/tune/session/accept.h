@@ -23,8 +23,8 @@
 //    pairs, unless they are those of another machine that is trusted and it has won here, too.
 //
 // One thread, the session's. Errors: the measurer or the records are lost; winners so far stay.
-#ifndef SEER_TUNE_ACCEPT_H
-#define SEER_TUNE_ACCEPT_H
+#ifndef SEER_TUNE_SESSION_ACCEPT_H
+#define SEER_TUNE_SESSION_ACCEPT_H
 
 #include "tune/session.h"
 

@@ -1,7 +1,7 @@
 // accept.c - the best of each task's search and the records' winner -> finals (finals.h) -> each
 // task's one accepted or refused, and recorded so. The rule: accept.h.
 
-#include "tune/accept.h"
+#include "tune/session/accept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #include "base/map.h"
 #include "base/os.h"
-#include "tune/finals.h"
-#include "tune/session_internal.h"
+#include "tune/session/events.h"
+#include "tune/session/plan.h"
+#include "tune/session/store.h"
 
 #define MORE_PAIRS 45  // of the holder, where it hangs by them
 #define OVERTIME 1.5  // times what was planned; then nothing is measured that can be left out
 #define SURE_SHARE 0.8  // of what was planned; until then a verdict has more visits
-#define BUILD_S 0.05  // of a kernel, where none has been built yet
 
 // ---- records
 typedef struct {
@@ -29,13 +29,13 @@ typedef struct {
 static seer_status refuse_one(void *user, const seer_record *record) {
   const change *c = user;
   if (record->cls != SEER_MEASURED_OK || strcmp(record->schedule, c->schedule) != 0) return SEER_OK;
-  return seer_records_set_state(c->s->records, record->id, SEER_RECORD_REFUSED);
+  return seer_records_set_state(c->s->store.records, record->id, SEER_RECORD_REFUSED);
 }
 
 static seer_status write_refusal(void *user) {
   change *c = user;
   return seer_records_each(
-      c->s->records, c->s->task[c->task].workload, c->s->target_id, refuse_one, c);
+      c->s->store.records, c->s->task[c->task].workload, c->s->store.target_id, refuse_one, c);
 }
 
 // All measurements of a schedule whose answer is wrong.
@@ -45,29 +45,11 @@ static seer_status refuse(seer_session *s, uint32_t t, const seer_schedule *sche
   return seer_session_write(s, write_refusal, &c);
 }
 
-seer_record seer_contender_record(
-    const seer_session *s, uint32_t t, const seer_contender *c, const seer_schedule *baseline) {
-  const seer_session_task *task = &s->task[t];
-  return (seer_record){.session = s->session_id,
-      .workload = task->workload,
-      .target = s->target_id,
-      .schedule = seer_schedule_print(task->sketches, &c->schedule, s->round),
-      .cls = SEER_MEASURED_OK,
-      .origin = seer_origin_name(SEER_ORIGIN_PAIRS),
-      .seconds = c->ab.seconds,
-      .reference_s = s->reference_s * s->drift,
-      .n_samples = 1,
-      .sample = {c->ab.seconds},
-      .round = s->state.n_pick,
-      .ab = c->ab,
-      .baseline = seer_schedule_print(task->sketches, baseline, s->round)};
-}
-
 static seer_status write_winner(void *user) {
   const change *c = user;
   seer_record record =
       seer_contender_record(c->s, c->task, c->contender, &c->s->task[c->task].untuned);
-  return seer_records_accept(c->s->records, &record);
+  return seer_records_accept(c->s->store.records, &record);
 }
 
 static seer_status store_winner(
@@ -82,7 +64,7 @@ static seer_status write_untuned(void *user) {
   const change *c = user;
   seer_record record =
       seer_contender_record(c->s, c->task, c->contender, &c->s->task[c->task].untuned);
-  return seer_records_add(c->s->records, &record);
+  return seer_records_add(c->s->store.records, &record);
 }
 
 // What the untuned schedule took in those pairs: it is what will be compiled.
@@ -96,7 +78,7 @@ static seer_status store_untuned(seer_session *s, uint32_t t, double seconds) {
 static seer_status write_fall(void *user) {
   const change *c = user;
   return seer_records_dethrone(
-      c->s->records, c->s->task[c->task].workload, c->s->target_id, c->state);
+      c->s->store.records, c->s->task[c->task].workload, c->s->store.target_id, c->state);
 }
 
 static seer_status dethrone(seer_session *s, uint32_t t, seer_record_state state) {
@@ -105,19 +87,13 @@ static seer_status dethrone(seer_session *s, uint32_t t, seer_record_state state
   return seer_session_write(s, write_fall, &c);
 }
 
-// ---- pairs
-int seer_contender_by_speedup(const void *a, const void *b) {
-  const seer_contender *x = a, *y = b;
-  if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
-  return seer_schedule_hash(&x->schedule) > seer_schedule_hash(&y->schedule) ? 1 : -1;
-}
-
 static bool is_among(const seer_final *final, const seer_schedule *schedule) {
   for (uint32_t k = 0; k < final->n; k++)
     if (seer_schedule_equal(&final->list[k].schedule, schedule)) return true;
   return false;
 }
 
+// ---- pairs
 // The winner of the records, then the search's best: what looked best in a single measurement has
 // most often been lucky. One of which no pairs are known is a contender like any other.
 static void gather(seer_session *s, uint32_t t, uint32_t n_max, seer_final *out) {
@@ -144,8 +120,8 @@ static seer_status take_pairs(seer_session *s, uint32_t t, const seer_schedule *
   n = n < SEER_MEASURE_MAX_JUDGED ? n : SEER_MEASURE_MAX_JUDGED;
   while (n_had < n) {
     uint32_t n_more = n - n_had < SEER_MEASURE_MAX_PAIRS ? n - n_had : SEER_MEASURE_MAX_PAIRS;
-    SEER_TRY(s->measure->compare(
-        s->measurer, t, schedule, 1, &s->task[t].untuned, n_more, out_ab, &pairs[n_had]));
+    SEER_TRY(s->device.desc->compare(
+        s->device.measurer, t, schedule, 1, &s->task[t].untuned, n_more, out_ab, &pairs[n_had]));
     if (out_ab->n_pairs == 0) return SEER_OK;
     n_had += n_more;
   }
@@ -201,7 +177,7 @@ static seer_status ask(
     seer_session *s, uint32_t t, const seer_finalist *c, seer_measured_class *out_class) {
   seer_measure_request request = {.task = t, .schedule = c->schedule};
   char message[SEER_MEASURE_MESSAGE_BYTES] = "";
-  SEER_TRY(s->measure->check(s->measurer, &request, out_class, message, sizeof message));
+  SEER_TRY(s->device.desc->check(s->device.measurer, &request, out_class, message, sizeof message));
   if (*out_class == SEER_MEASURED_OK) return SEER_OK;
   s->totals.failed[*out_class]++;
   seer_arena_reset(s->round);
@@ -302,29 +278,19 @@ static seer_status conclude(void *user, uint32_t t, const seer_measure_ab *refus
   return SEER_OK;
 }
 
-typedef struct {
-  uint32_t task;
-  double share;
-} heavy;
-
-static int by_share(const void *a, const void *b) {
-  const heavy *x = a, *y = b;
-  if (x->share != y->share) return x->share > y->share ? -1 : 1;
-  return (x->task > y->task) - (x->task < y->task);
-}
-
 // As many tasks at a time as the measurer keeps kernels of.
-static seer_status hold_finals(const seer_finals *finals, seer_session *s, const heavy *order,
-    const seer_finals_entry *entries, uint32_t n) {
+static seer_status hold_finals(
+    const seer_finals *finals, seer_session *s, const seer_finals_list *list) {
+  uint32_t n = list->n;
   seer_final *tasks = SEER_NEW_ARRAY(s->arena, seer_final, n);
   bool *was_held = ((court *)finals->court.user)->was_held;
   for (uint32_t i = 0, end; i < n; i = end) {
     uint32_t n_kernels = 0;
     for (end = i; end < n; end++) {
-      n_kernels += entries[end].n + 2;
+      n_kernels += list->entry[end].n + 2;
       if (end > i && n_kernels > SEER_FINALS_MAX_KERNELS) break;
-      was_held[order[end].task] = s->task[order[end].task].has_holder;
-      gather(s, order[end].task, entries[end].n, &tasks[end]);
+      was_held[list->task[end]] = s->task[list->task[end]].has_holder;
+      gather(s, list->task[end], list->entry[end].n, &tasks[end]);
     }
     SEER_TRY(seer_finals_halve(finals, &tasks[i], end - i));
     SEER_TRY(seer_finals_decide(finals, &tasks[i], end - i));
@@ -332,56 +298,11 @@ static seer_status hold_finals(const seer_finals *finals, seer_session *s, const
   return SEER_OK;
 }
 
-// Tasks that are to be judged, heaviest first.
-static uint32_t list_tasks(const seer_session *s, heavy *order) {
-  uint32_t n = 0;
-  for (uint32_t t = 0; t < s->network->n_task; t++) {
-    const seer_task_state *state = &s->state.task[t];
-    // Judged: before something went wrong.
-    if (s->task[t].is_judged || !s->task[t].is_tuned) continue;
-    if (state->best_s > 0 || s->task[t].has_holder)
-      order[n++] = (heavy){t, state->weight * state->best_s};
-  }
-  qsort(order, n, sizeof(heavy), by_share);
-  return n;
-}
-
-// What the finals of those tasks are planned with.
-static seer_finals_entry *list_entries(
-    const seer_session *s, const heavy *order, uint32_t n, seer_arena *arena) {
-  seer_finals_entry *entries = SEER_NEW_ARRAY(arena, seer_finals_entry, n + 1);
-  for (uint32_t i = 0; i < n; i++) {
-    const seer_session_task *task = &s->task[order[i].task];
-    seer_schedule top[SEER_FINALS_MAX];
-    uint32_t n_top = seer_search_top(task->search, SEER_FINALS_MAX, top, NULL);
-    n_top += task->has_holder;
-    entries[i] = (seer_finals_entry){.seconds = s->state.task[order[i].task].best_s,
-        .share = order[i].share,
-        .n_have = n_top < SEER_FINALS_MAX ? n_top : SEER_FINALS_MAX};
-  }
-  return entries;
-}
-
-// Of one kernel, as the builders get on together.
-static double build_seconds(const seer_session *s) {
-  if (s->totals.trials == 0) return BUILD_S;
-  return s->totals.build_s / s->totals.trials / s->target->threads;
-}
-
-void seer_session_finals_s(const seer_session *s, double *out_usual_s, double *out_least_s) {
-  heavy *order = SEER_NEW_ARRAY(s->round, heavy, s->network->n_task + 1);
-  uint32_t n = list_tasks(s, order);
-  seer_finals_entry *entries = list_entries(s, order, n, s->round);
-  double build_s = build_seconds(s);
-  *out_usual_s = seer_finals_cost_of(entries, n, SEER_FINALS_MIN, build_s);
-  *out_least_s = seer_finals_cost_of(entries, n, SEER_FINALS_LEAST, build_s);
-}
-
 seer_status seer_session_accept(seer_session *s) {
-  heavy *order = SEER_NEW_ARRAY(s->arena, heavy, s->network->n_task + 1);
-  uint32_t n = list_tasks(s, order);
-  seer_finals_entry *entries = list_entries(s, order, n, s->arena);
-  double build_s = build_seconds(s), available_s = s->is_stopped ? 0 : seer_session_acceptance_s(s);
+  seer_finals_list list = seer_session_list_finals(s, s->arena);
+  seer_finals_entry *entries = list.entry;
+  uint32_t n = list.n;
+  double build_s = list.build_s, available_s = s->is_stopped ? 0 : seer_session_acceptance_s(s);
   uint32_t n_visits;
   seer_finals_plan(entries, n, build_s, available_s, &n_visits);
   uint32_t n_contender = 0;
@@ -393,10 +314,10 @@ seer_status seer_session_accept(seer_session *s) {
       .start_ns = seer_os_now_ns(),
       .available_s = available_s,
       .was_held = SEER_NEW_ARRAY(s->arena, bool, s->network->n_task + 1)};
-  seer_finals finals = {.measure = s->measure,
-      .measurer = s->measurer,
+  seer_finals finals = {.measure = s->device.desc,
+      .measurer = s->device.measurer,
       .arena = s->arena,
       .court = {&c, pace, check, accept, defend, conclude},
       .n_visits = n_visits};
-  return hold_finals(&finals, s, order, entries, n);
+  return hold_finals(&finals, s, &list);
 }

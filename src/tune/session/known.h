@@ -1,0 +1,30 @@
+// known.h - what is known of each task: a result goes to the task's search, to the model of its
+// family and to the state that the scheduler sees; what all that comes to is the estimate, and the
+// choice. One thread, the session's.
+#ifndef SEER_TUNE_SESSION_KNOWN_H
+#define SEER_TUNE_SESSION_KNOWN_H
+
+#include "tune/session/inside.h"
+
+// seconds 0: failed; is_full: neither raced out nor a twin, so it may be the task's best.
+SEER_MUST_USE seer_status seer_session_learn(seer_session *session, uint32_t task,
+    const seer_schedule *schedule, double seconds, bool is_full);
+// The task's best, as its search knows it now, into the state that the scheduler sees.
+void seer_session_refresh_best(seer_session *session, uint32_t task);
+void seer_session_update_estimate(seer_session *session);
+// The task's state after a round, into its history.
+void seer_session_remember(seer_session *session, uint32_t task);
+
+// A schedule waits to be measured before anything else, or as a guest of proposals (search.h),
+// unless the analytic model thinks it hopeless.
+void seer_session_queue(
+    seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
+void seer_session_invite(
+    seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
+// Are carried-over schedules guests (search/strategy.h)? Else they are measured first.
+bool seer_session_has_guests(const seer_session *session);
+
+// A schedule of the task may pack so many bytes of weights (--max-weights).
+uint64_t seer_session_max_packed_bytes(const seer_session *session, uint32_t task);
+
+#endif
