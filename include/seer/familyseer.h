@@ -1,17 +1,17 @@
 // familyseer.h - tuning and compiling networks from a program of one's own: what the commands
-// `tune` and `compile` do, but for how `tune -o` ends. That runs the library that it wrote in turns
-// with the untuned one, and compiles untuned again what is slower in the network. Here a schedule
-// is accepted by the pairs of its own task, and nobody looks at the whole: compile twice, the
-// second time with a tuner that has opt-level 1, and compare (`familyseer bench A --compare B`).
+// `tune` and `compile` do, by the same functions. A tuning ends with the tuned library in turns
+// with the untuned one; what is slower there is untuned in what is compiled.
 // Link with libfamilyseer (pkg-config familyseer). What comes out is run with runtime.h, which
 // needs nothing of this.
 //
 //   seer_tuner *tuner;
 //   int failed = seer_tuner_create(&tuner) || seer_tuner_set(tuner, "time-budget", "2m") ||
-//       seer_tuner_load(tuner, "my.onnx") || seer_tuner_tune(tuner) ||
+//       seer_tuner_load(tuner, "mobilenet_v2") || seer_tuner_tune(tuner) ||
 //       seer_tuner_compile(tuner, "out");
 //   if (failed) fprintf(stderr, "%s\n", seer_tuner_message(tuner));
 //   seer_tuner_destroy(tuner);
+//
+// "mobilenet_v2" is built in; the path of an ONNX file stands there as well.
 //
 // Texts that go in are copied; those that come out are the tuner's. What returns int returns 0, or
 // 1 where something was at fault that seer_tuner_message tells. Candidates are built and run by
@@ -41,33 +41,39 @@ const char *seer_tuner_message(const seer_tuner *tuner);
 // Every flag of the command line, without its dashes: doc/options.md has them. Before load. What
 // may be given several times is set several times: "input-shapes" with "x:1x8" for a set of shapes,
 // "bind" with "axes=axes.npy", "rate=16000" or "axes=[0,1]" for an input that is to be a constant.
-// Outputs are not held against f32 here, as the commands do: "precision" is none that has to be
-// chosen ("auto"), and takes no "tolerance" beside it where it is not f32; load refuses both.
 int seer_tuner_set(seer_tuner *tuner, const char *option, const char *value);
 // An ONNX file, or the name of a built-in network. Once.
 int seer_tuner_load(seer_tuner *tuner, const char *model);
 
 typedef struct {
-  // "start", "round", "measurement", "round-end", "best", "accept", "note", "wait", "done"; later
-  // versions may have others
+  // "start", "round", "measurement", "round-end", "best", "accept", "note", "wait", "done",
+  // "verdict"; later versions may have others
   const char *kind;
   // note: what; wait: for whom (another tuner has the machine, another process the records);
-  // accept: the verdict; done: why it ended; else ""
+  // accept: the verdict; done: why the search ended; verdict: how the library did against the
+  // untuned one; else ""
   const char *text;
   double elapsed_s;
   // Sum of the times of the network's parts, each measured alone, in every event: what a run of the
-  // library takes is known when it is compiled and run, and is 1.1 to 1.4 times that. (The command
-  // tune measures it in the end, and says both.)
+  // library takes is 1.1 to 1.4 times that, and is latency_ms.
   double estimated_ms;
   uint32_t trials;  // measurements so far
+  // Of "verdict", else 0: a run of the library by itself (0: these inputs cannot be run); in turns
+  // with the untuned one, what that took, and how many times as fast the tuned one was (1: it is
+  // the untuned one).
+  double latency_ms, untuned_ms, speedup;
 } seer_tuner_event;  // later versions may append to it
-// Called from within tune, in the thread that called tune; the event ends with the call. A tuner
+// Called from within tune, and with notes from compile, in the thread that called; the event ends
+// with the call. A tuner
 // has one listener, kept with `user` until another one (NULL: none) or destroy.
 typedef void (*seer_tuner_listener)(void *user, const seer_tuner_event *event);
 void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *user);
 
 // Continues from the records, tunes until the budget is used up (without one: 5 minutes, or it is
-// done, see the option until-done) or stop was called, and checks what won. Once; a call that could
+// done, see the option until-done) or stop was called, and checks what won. Then the library is
+// built in a temporary folder and takes turns with the untuned one, some seconds beyond the budget
+// (not with the option measure where that is no measuring of this machine); tasks that are slower
+// in it are untuned from then on, in the records too. Once; a call that could
 // not begin (bad options, records that another process holds) may be made again. 1 also if
 // something went wrong on the way (the records' disk is full, processes cannot be started any
 // more): the search has ended early then, and compile writes what had been found. No signal handler
@@ -78,8 +84,8 @@ int seer_tuner_tune(seer_tuner *tuner);
 // case nothing was measured, and tune returns 0. From a listener, another thread or a signal
 // handler, at any time before destroy.
 void seer_tuner_stop(seer_tuner *tuner);
-// Writes model.so, model.h, weights.bin and model.json into `folder`, all or nothing: with the
-// schedules that tune has accepted, or, without tune, with the best that the records hold.
+// Writes model.so, model.h, weights.bin and model.json into `folder`, all or nothing: the library
+// that tune has judged, or, without tune, one with the best that the records hold.
 int seer_tuner_compile(seer_tuner *tuner, const char *folder);
 
 #ifdef __cplusplus

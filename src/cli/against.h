@@ -6,8 +6,8 @@
 #ifndef SEER_CLI_AGAINST_H
 #define SEER_CLI_AGAINST_H
 
-#include "cli/use.h"
 #include "front/graph.h"
+#include "library/use.h"
 
 typedef struct {
   const char *version;

@@ -9,19 +9,6 @@
 #include "cli/help.h"
 #include "front/front.h"
 
-// A status has no room for "whose fault"; usage errors carry this mark in front, which is cut off
-// when printed.
-static const char usage_mark[] = "usage: ";
-
-seer_status seer_cli_usage_error(const char *format, ...) {
-  char message[1024];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
-  va_end(args);
-  return SEER_FAIL(INVALID, "%s%s", usage_mark, message);
-}
-
 uint32_t seer_cli_words(const char *text, seer_arena *arena, const char *const **out) {
   uint32_t n = 0;
   size_t cap = 0;
@@ -40,7 +27,7 @@ seer_status seer_cli_one_shape(const seer_context *context, const char **out_sha
   size_t n = seer_context_n_values(context, SEER_OPT_INPUT_SHAPES);
   *out_shapes = n > 0 ? seer_context_value(context, SEER_OPT_INPUT_SHAPES, 0) : "";
   if (n <= 1) return SEER_OK;
-  return seer_cli_usage_error("--input-shapes is given %zu times; this command takes one set", n);
+  return seer_usage_error("--input-shapes is given %zu times; this command takes one set", n);
 }
 
 void seer_cli_print_notices(const seer_network *network) {
@@ -72,8 +59,7 @@ static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena,
       if (arg[2]) value = arg[2] == '=' ? arg + 3 : arg + 2;
       break;
     }
-    if (!*out_option)
-      return seer_cli_usage_error("unknown flag '%s'; short ones are -o -i -O", arg);
+    if (!*out_option) return seer_usage_error("unknown flag '%s'; short ones are -o -i -O", arg);
   } else {
     size_t n = strcspn(arg, "=");
     const char *name = seer_arena_strndup(arena, arg + 2, n - 2);
@@ -90,14 +76,14 @@ static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena,
       }
       const char *near = seer_option_nearest(name);
       return near
-          ? seer_cli_usage_error("unknown flag '--%s', did you mean '--%s'?", name, near)
-          : seer_cli_usage_error("unknown flag '--%s'; `familyseer list options` names all", name);
+          ? seer_usage_error("unknown flag '--%s', did you mean '--%s'?", name, near)
+          : seer_usage_error("unknown flag '--%s'; `familyseer list options` names all", name);
     }
     *out_option = name;
     if (!takes_value && !value) value = "1";
   }
   if (!value) {
-    if (at + 1 >= argc) return seer_cli_usage_error("flag '%s' needs a value", arg);
+    if (at + 1 >= argc) return seer_usage_error("flag '%s' needs a value", arg);
     value = argv[at + 1];
     *out_n = 2;
   }
@@ -109,7 +95,7 @@ static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena,
 static seer_status check_taken(const seer_command *command, const char *option) {
   const seer_option_desc *desc = seer_option_find(option);
   if (!command || !desc || seer_option_is_of(desc, command->name)) return SEER_OK;
-  return seer_cli_usage_error(
+  return seer_usage_error(
       "%s takes no --%s; it is a flag of: %s", command->name, desc->name, desc->commands);
 }
 
@@ -136,7 +122,7 @@ static seer_status parse_flags(
       SEER_TRY(check_taken(command, option));
       seer_status status = seer_context_set(context, option, value);
       if (status) {
-        seer_status usage = seer_cli_usage_error("%s", seer_status_message(status));
+        seer_status usage = seer_usage_error("%s", seer_status_message(status));
         seer_status_free(status);
         return usage;
       }
@@ -196,9 +182,9 @@ static seer_status parse_and_run(void *user) {
   const seer_command *command = i->command;
   SEER_TRY(parse_flags(i->context, command, &i->argc, i->argv));
   if (i->argc < command->min_args)
-    return seer_cli_usage_error("an argument is missing: %s", command->args);
+    return seer_usage_error("an argument is missing: %s", command->args);
   if (command->max_args >= 0 && i->argc > command->max_args)
-    return seer_cli_usage_error("'%s' is one argument too many", i->argv[command->max_args]);
+    return seer_usage_error("'%s' is one argument too many", i->argv[command->max_args]);
   return command->run(i->context, i->argc, i->argv);
 }
 
@@ -253,8 +239,9 @@ int seer_cli_main(int argc, char **argv) {
   seer_status status = run_command(command, argc - 2, argv + 2);
   if (!status) return 0;
   const char *message = seer_status_message(status);
-  bool is_usage = strncmp(message, usage_mark, strlen(usage_mark)) == 0;
-  fprintf(stderr, "familyseer %s: %s\n", name, is_usage ? message + strlen(usage_mark) : message);
+  bool is_usage;
+  const char *text = seer_usage_text(message, &is_usage);
+  fprintf(stderr, "familyseer %s: %s\n", name, text);
   if (is_usage) seer_help_print_usage(stderr, command);
   seer_status_free(status);
   return is_usage ? 2 : 1;

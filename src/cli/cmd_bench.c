@@ -9,7 +9,8 @@
 
 #include "base/os.h"
 #include "base/stats.h"
-#include "cli/use.h"
+#include "cli/command.h"
+#include "library/use.h"
 
 typedef struct {
   double *ms;  // sorted after statistics

@@ -1,11 +1,12 @@
 // cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so
 // (or an object, or its source) and what belongs to it. Never measures times; what a lower
-// precision changes in the outputs is measured, before anything is written (cli/precision.h).
+// precision changes in the outputs is measured, before anything is written (tune/precision.h).
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/precision.h"
+#include "cli/command.h"
+#include "tune/precision.h"
 
 // Words of --emit, and what there is afterwards.
 static const struct {
@@ -36,7 +37,7 @@ static seer_status compile_decided(
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
-  if (!*out_dir) return seer_cli_usage_error("-o DIR is missing: where model.so goes");
+  if (!*out_dir) return seer_usage_error("-o DIR is missing: where model.so goes");
   const char *emit = seer_context_str(context, SEER_OPT_EMIT);
   size_t kind = 0;
   while (kind + 1 < SEER_COUNT_OF(emits) && strcmp(emit, emits[kind].word) != 0) kind++;

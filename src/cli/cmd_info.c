@@ -5,10 +5,11 @@
 
 #include "base/os.h"
 #include "base/text.h"
-#include "cli/description.h"
+#include "cli/command.h"
 #include "cli/info.h"
 #include "cli/unbuilt.h"
-#include "cli/use.h"
+#include "library/description.h"
+#include "library/use.h"
 
 static void print_values(const json_t *values, const char *title, seer_arena *arena) {
   size_t i;

@@ -101,8 +101,8 @@ static seer_status run_list(seer_context *context, int argc, char **argv) {
       size_t n = strlen(known);
       snprintf(known + n, sizeof known - n, "%s%s", i ? " " : "", lists[i].name);
     }
-    if (argc == 1) return seer_cli_usage_error("unknown table '%s', known are: %s", argv[0], known);
-    return seer_cli_usage_error("which table? known are: %s", known);
+    if (argc == 1) return seer_usage_error("unknown table '%s', known are: %s", argv[0], known);
+    return seer_usage_error("which table? known are: %s", known);
   }
   const char *name, *doc;
   if (!seer_context_bool(context, SEER_OPT_JSON)) {

@@ -91,17 +91,17 @@ static seer_status export_model(seer_context *context, const char *name, const c
 
 static seer_status run_models(seer_context *context, int argc, char **argv) {
   if (!seer_context_bool(context, SEER_OPT_EXPORT)) {
-    if (argc > 0) return seer_cli_usage_error("models takes a name only with --export");
+    if (argc > 0) return seer_usage_error("models takes a name only with --export");
     return print_list(context, seer_context_bool(context, SEER_OPT_JSON));
   }
   if (argc == 0) {
-    return seer_cli_usage_error(
+    return seer_usage_error(
         "models --export takes a name (familyseer models lists them), or 'all': more than 10 GB");
   }
   bool is_all = strcmp(argv[0], "all") == 0;
   const seer_model_desc *chosen = seer_model_find(argv[0]);
   if (!chosen && !is_all)
-    return seer_cli_usage_error("no built-in network '%s' (familyseer models lists them)", argv[0]);
+    return seer_usage_error("no built-in network '%s' (familyseer models lists them)", argv[0]);
   const char *folder = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!folder[0]) folder = ".";
   SEER_TRY(seer_os_make_dirs(folder));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "cli/command.h"
 #include "cli/opt_forms.h"
 #include "code/dump.h"
 #include "front/bind.h"
@@ -101,7 +102,7 @@ static seer_status opt_graph(
       for (size_t k = 0; k < seer_pass_table_count; k++)
         seer_words_add(known, sizeof known, seer_pass_table[k]->name);
       seer_words_add(known, sizeof known, "task");
-      return seer_cli_usage_error("unknown pass '%s' of a graph; known are %s", name, known);
+      return seer_usage_error("unknown pass '%s' of a graph; known are %s", name, known);
     }
     if (!is_resolved) {
       const char *notice, *shapes;

@@ -11,7 +11,7 @@
 // -o FOLDER: its file is named by the machine's class, as the program's own are.
 static seer_status file_of(const seer_context *context, seer_arena *arena, const char **out_path) {
   const char *output = seer_context_str(context, SEER_OPT_OUTPUT), *dot = strrchr(output, '.');
-  if (!output[0]) return seer_cli_usage_error("pretrain: -o FOLDER is missing");
+  if (!output[0]) return seer_usage_error("pretrain: -o FOLDER is missing");
   *out_path = output;
   if (dot && strcmp(dot, ".bank") == 0) return SEER_OK;
   seer_machine_class class = seer_machine_class_of(seer_context_target(context));

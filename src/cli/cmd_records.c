@@ -187,11 +187,11 @@ static seer_status run_records(seer_context *context, int argc, char **argv) {
   verb what = BEST;
   while (what < N_VERBS && strcmp(argv[0], verbs[what]) != 0) what++;
   if (what == N_VERBS)
-    return seer_cli_usage_error(
+    return seer_usage_error(
         "records: unknown '%s'; allowed: best, export, import, merge, check", argv[0]);
   bool needs_file = what == BEST || what == MERGE || (what == IMPORT && isatty(STDIN_FILENO));
   if (needs_file && argc < 2)
-    return seer_cli_usage_error(
+    return seer_usage_error(
         "records %s: a %s is missing", argv[0], what == BEST ? "MODEL" : "FILE");
   seer_arena *arena = seer_arena_create("records");
   seer_records *records = NULL;

@@ -8,7 +8,8 @@
 
 #include "base/map.h"
 #include "base/os.h"
-#include "cli/use.h"
+#include "cli/command.h"
+#include "library/use.h"
 
 // Tensor names may hold anything; a file name keeps letters, digits and - _ . ; the rest becomes _.
 static const char *safe_name(const char *name, seer_arena *arena) {
@@ -97,7 +98,7 @@ static seer_status check_expected(
     const seer_context *context, seer_use *use, bool is_json, json_t *list, bool *out_ok) {
   for (size_t e = 0; e < seer_context_n_values(context, SEER_OPT_EXPECT); e++) {
     const char *name, *file;
-    SEER_TRY(seer_cli_split_pair(
+    SEER_TRY(seer_pair_split(
         seer_context_value(context, SEER_OPT_EXPECT, e), "--expect", use->arena, &name, &file));
     int32_t i = seer_use_find_output(use, name);
     if (i < 0) {

@@ -106,7 +106,7 @@ static seer_status run_collect(seer_context *context, int argc, char **argv, see
       .is_stopped = &is_stopped,
       .tell = tell};
   if (!options.path[0])
-    return seer_cli_usage_error("study collect: -o FILE, where the table is to be, is missing");
+    return seer_usage_error("study collect: -o FILE, where the table is to be, is missing");
   seer_measure_choice measure;
   SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
   const seer_waiter waiter = {is_over, tell, NULL};
@@ -137,7 +137,7 @@ static seer_status gather_one(
     seer_context *context, const char *text, seer_arena *arena, seer_times *times) {
   const char *equals = strrchr(text, '=');
   if (!equals || equals == text || !equals[1])
-    return seer_cli_usage_error("study gather: '%s' is no NETWORK=RECORDS", text);
+    return seer_usage_error("study gather: '%s' is no NETWORK=RECORDS", text);
   const char *model = seer_arena_strndup(arena, text, (size_t)(equals - text));
   const char *name = network_name(model, arena);
   seer_network *network = NULL;
@@ -156,7 +156,7 @@ static seer_status run_gather(seer_context *context, int argc, char **argv, seer
   const char *shapes, *path = seer_context_str(context, SEER_OPT_OUTPUT);
   SEER_TRY(seer_cli_one_shape(context, &shapes));
   if (!path[0])
-    return seer_cli_usage_error("study gather: -o FILE, where the table is to be, is missing");
+    return seer_usage_error("study gather: -o FILE, where the table is to be, is missing");
   SEER_TRY(seer_os_check_writable(path));
   SEER_TRY(seer_context_find_target(context));
   seer_times times;
@@ -437,7 +437,7 @@ static seer_status unknown_study(const char *name) {
   for (size_t k = 0; k < seer_paper_study_count; k++)
     seer_text_printf(&known, "%s, ", seer_paper_study_table[k]->name);
   seer_status status =
-      seer_cli_usage_error("study: unknown '%s'; allowed: %s%s", name, known.data, SEER_PAPER_ALL);
+      seer_usage_error("study: unknown '%s'; allowed: %s%s", name, known.data, SEER_PAPER_ALL);
   seer_arena_destroy(arena);
   return status;
 }
@@ -449,9 +449,9 @@ static seer_status run_study(seer_context *context, int argc, char **argv) {
   if (k == SEER_COUNT_OF(studies) && !is_paper) return unknown_study(argv[0]);
   const char *needs = is_paper ? "FILE" : studies[k].needs;
   int max_args = is_paper ? 1 : studies[k].max_args;
-  if (argc < 2) return seer_cli_usage_error("study %s: a %s is missing", argv[0], needs);
+  if (argc < 2) return seer_usage_error("study %s: a %s is missing", argv[0], needs);
   if (max_args >= 0 && argc - 1 > max_args)
-    return seer_cli_usage_error("study %s: '%s' is one argument too many", argv[0], argv[2]);
+    return seer_usage_error("study %s: '%s' is one argument too many", argv[0], argv[2]);
   seer_arena *arena = seer_arena_create("study");
   seer_status status = is_paper ? run_paper(context, argv[0], argv[1], arena)
                                 : studies[k].run(context, argc - 1, argv + 1, arena);

@@ -13,13 +13,14 @@
 #include "choose/gather.h"
 #include "choose/plain.h"
 #include "cli/against.h"
-#include "cli/bound.h"
-#include "cli/description.h"
+#include "cli/command.h"
 #include "cli/layers.h"
-#include "cli/use.h"
 #include "cli/verify_report.h"
+#include "library/bound.h"
+#include "library/description.h"
 #include "library/steps.h"
 #include "library/tolerance.h"
+#include "library/use.h"
 #include "models/models.h"
 
 // Iterations of the interpreter for all steps of a set: a second or two.

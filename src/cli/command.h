@@ -6,6 +6,7 @@
 #define SEER_CLI_COMMAND_H
 
 #include "setup/context.h"
+#include "setup/usage.h"
 
 typedef struct {
   const char *name;
@@ -17,15 +18,12 @@ typedef struct {
   bool outlives_readers;
   // argv[0 .. argc): the positional arguments, without the command's name. argv[argc] is NULL.
   // OK: exit status 0. A failure: its message on stderr, exit status 1, or 2 if
-  // seer_cli_usage_error made it. Results go to stdout, progress and tables for people to stderr.
+  // seer_usage_error made it. Results go to stdout, progress and tables for people to stderr.
   seer_status (*run)(seer_context *context, int argc, char **argv);
 } seer_command;
 
 extern const seer_command *const seer_command_table[];
 extern const size_t seer_command_table_count;
-
-// INVALID that ends the program with status 2.
-SEER_MUST_USE SEER_PRINTF(1, 2) seer_status seer_cli_usage_error(const char *format, ...);
 
 // --input-shapes of a command that works on one set of them; "" when not given. A usage error when
 // it was given several times.

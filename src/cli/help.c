@@ -1,5 +1,6 @@
 // help.c - the tables of commands and options -> help.
 #include "cli/help.h"
+#include "cli/command.h"
 
 #include <string.h>
 

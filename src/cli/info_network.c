@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "cli/info.h"
 #include "cli/unbuilt.h"
 #include "front/bind.h"

@@ -6,8 +6,8 @@
 #ifndef SEER_CLI_LAYERS_H
 #define SEER_CLI_LAYERS_H
 
-#include "cli/use.h"
 #include "front/graph.h"
+#include "library/use.h"
 
 // The judge's values, by output of `graph`, a set of the network as its file has it
 // (seer_front_load_literal): the model's outputs, then what its nodes make.

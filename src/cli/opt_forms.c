@@ -1,4 +1,5 @@
 #include "cli/opt_forms.h"
+#include "cli/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static seer_status print_form(seer_context *context, const char *pass, const cha
   if (text) fputs(text, stdout);
   seer_codegen_destroy(codegen);
   if (text) return SEER_OK;
-  return seer_cli_usage_error("unknown pass '%s' of a %s; known are %s%s", pass, form, known,
+  return seer_usage_error("unknown pass '%s' of a %s; known are %s%s", pass, form, known,
       seer_dump_names(forms->dag != NULL, arena));
 }
 
@@ -144,7 +145,7 @@ static seer_status opt_tile(seer_context *context, const char *source, const cha
   SEER_TRY(seer_loop_verify(tile->loop));
   SEER_TRY(seer_tile_verify(tile));
   if (pass[0] && strcmp(pass, "verify") != 0)
-    return seer_cli_usage_error("unknown pass '%s' of a tile; known is verify", pass);
+    return seer_usage_error("unknown pass '%s' of a tile; known is verify", pass);
   fputs(seer_tile_print(tile, arena), stdout);
   return SEER_OK;
 }

@@ -3,8 +3,8 @@
 #ifndef SEER_CLI_PROGRESS_H
 #define SEER_CLI_PROGRESS_H
 
+#include "library/verdict.h"
 #include "tune/session.h"
-#include "tune/verdict.h"
 
 // Session and network are kept. All functions are called on the thread that runs the session.
 typedef struct {

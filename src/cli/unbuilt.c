@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "cli/description.h"
+#include "library/description.h"
 
 void seer_unbuilt_list(const seer_graph *graph, json_t *list, seer_arena *arena) {
   for (uint32_t k = 1; k < graph->n_node; k++) {

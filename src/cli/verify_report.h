@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "cli/deviations.h"
 #include "cli/layers.h"
+#include "library/deviations.h"
 #include "library/steps.h"
 
 typedef struct {

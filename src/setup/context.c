@@ -37,6 +37,8 @@ struct seer_context {
   atomic_bool *was_read;  // by option; also through a const context, by any thread
   seer_target target;
   bool has_target;
+  seer_hearer hear;  // NULL: what is said goes to stderr
+  void *hear_user;
 };
 
 extern char **environ;
@@ -410,6 +412,26 @@ void seer_log(const seer_context *context, const char *topic, int level, const c
   seer_text_safe_copy(safe, sizeof safe, line, (size_t)n, SEER_TEXT_INDENT);
   free(line);
   fprintf(stderr, "[%s] %s\n", topic, safe);  // one call: lines of several threads do not mix
+}
+
+void seer_context_hear(seer_context *context, seer_hearer hear, void *user) {
+  context->hear = hear;
+  context->hear_user = user;
+}
+
+void seer_say(const seer_context *context, const char *format, ...) {
+  char *text = NULL;
+  va_list args;
+  va_start(args, format);
+  int n = vasprintf(&text, format, args);
+  va_end(args);
+  if (n < 0) return;
+  if (n > 0 && text[n - 1] == '\n') text[n - 1] = '\0';
+  if (context->hear)
+    context->hear(context->hear_user, text);
+  else
+    fprintf(stderr, "%s\n", text);
+  free(text);
 }
 
 bool seer_dump_on(const seer_context *context, const char *kind) {

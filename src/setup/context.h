@@ -101,6 +101,14 @@ void seer_context_set_target(seer_context *context, const seer_target *target);
 bool seer_log_on(const seer_context *context, const char *topic, int level);
 SEER_PRINTF(4, 5)
 void seer_log(const seer_context *context, const char *topic, int level, const char *format, ...);
+// A line for whoever asked, of what was found on the way: on stderr, or to who hears it. The last
+// newline may be left out.
+SEER_PRINTF(2, 3)
+void seer_say(const seer_context *context, const char *format, ...);
+// `hear` gets what is said from now on, without the last newline; NULL: stderr again. `user` is
+// kept.
+typedef void (*seer_hearer)(void *user, const char *text);
+void seer_context_hear(seer_context *context, seer_hearer hear, void *user);
 // SEER_DUMP=task,loop,asm with SEER_DUMP_DIR: true if `kind` (a word of option DUMP) is to be
 // dumped; then seer_dump writes <dir>/<name>.<kind> (characters of `name` that no file name should
 // have become '_').

@@ -1,4 +1,5 @@
-// familyseer.c - include/seer/familyseer.h: the steps of the commands tune and compile, one by one.
+// familyseer.c - include/seer/familyseer.h: a tuning (tune.h), and the library of what it has
+// found.
 
 #include <seer/familyseer.h>
 #include <signal.h>
@@ -7,13 +8,9 @@
 #include <string.h>
 
 #include "base/recover.h"
-#include "choose/choose.h"
 #include "choose/gather.h"
-#include "code/artefact.h"
-#include "measure/device.h"
-#include "models/models.h"
-#include "record/speeds.h"
-#include "tune/session.h"
+#include "setup/usage.h"
+#include "tune/tune.h"
 
 #define MAX_MESSAGE 4096
 
@@ -21,17 +18,66 @@ struct seer_tuner {
   seer_context *context;
   seer_arena *arena;
   const char *model;
-  seer_network *network;
+  bool is_loaded;
+  seer_precise precise;  // the network
   seer_records *records;
-  seer_session *session;
+  seer_tuning tuning;
+  seer_session *running;
   seer_tuner_listener listener;
   void *user;
-  seer_device device;
   volatile sig_atomic_t is_stopped;  // perhaps before there was a session
-  bool is_tuned;
   char message[MAX_MESSAGE];
 };
 
+// ---- what a listener hears
+static void tell(const seer_tuner *t, const seer_tuner_event *event) {
+  if (t->listener) t->listener(t->user, event);
+}
+
+static void on_event(void *user, const seer_event *event) {
+  const seer_tuner_event out = {.kind = seer_event_kind_name(event->kind),
+      .text = event->text ? event->text : "",
+      .elapsed_s = event->elapsed_s,
+      .estimated_ms = event->estimated_s * 1e3,
+      .trials = event->trials};
+  tell(user, &out);
+}
+
+// With the figures of the moment, where there are any.
+static void tell_text(const seer_tuner *t, seer_event_kind kind, const char *text) {
+  seer_session_totals totals = {0};
+  if (t->tuning.session) seer_session_get_totals(t->tuning.session, &totals);
+  const seer_tuner_event event = {.kind = seer_event_kind_name(kind),
+      .text = text,
+      .elapsed_s = totals.elapsed_s,
+      .estimated_ms = totals.estimated_s * 1e3,
+      .trials = totals.trials};
+  tell(t, &event);
+}
+
+static void hear(void *user, const char *text) { tell_text(user, SEER_EVENT_NOTE, text); }
+
+static void tell_before(void *user, seer_event_kind kind, const char *text) {
+  tell_text(user, kind, text);
+}
+
+static void tell_verdict(const seer_tuner *t) {
+  const seer_verdict_report *verdict = &t->tuning.verdict;
+  seer_session_totals totals;
+  if (!verdict->text[0] && verdict->latency_s <= 0) return;
+  seer_session_get_totals(t->tuning.session, &totals);
+  const seer_tuner_event event = {.kind = "verdict",
+      .text = verdict->text,
+      .elapsed_s = totals.elapsed_s,
+      .estimated_ms = totals.estimated_s * 1e3,
+      .trials = totals.trials,
+      .latency_ms = verdict->latency_s * 1e3,
+      .untuned_ms = verdict->untuned_s * 1e3,
+      .speedup = verdict->n_pairs > 0 ? verdict->speedup : 1};
+  tell(t, &event);
+}
+
+// ---- calls
 // One call of the library, with what it was given.
 typedef struct {
   seer_tuner *t;
@@ -58,7 +104,8 @@ static int enter(seer_tuner *t, seer_status (*run)(seer_tuner *, const char *, c
 static int end(seer_tuner *t, seer_status status) {
   t->message[0] = '\0';
   if (!status) return 0;
-  (void)snprintf(t->message, sizeof t->message, "%s", seer_status_message(status));
+  const char *message = seer_usage_text(seer_status_message(status), NULL);
+  (void)snprintf(t->message, sizeof t->message, "%s", message);
   seer_status_free(status);
   return 1;
 }
@@ -71,22 +118,22 @@ static seer_status create_arena(seer_tuner *t, const char *a, const char *b) {
 
 static seer_status create(seer_tuner *t, const char *a, const char *b) {
   (void)a, (void)b;
-  return seer_context_create(&t->context);
+  seer_status status = seer_context_create(&t->context);
+  if (t->context) seer_context_hear(t->context, hear, t);
+  return status;
 }
 
 int seer_tuner_create(seer_tuner **out_tuner) {
   seer_tuner *t = *out_tuner = calloc(1, sizeof(*t));
   if (!t) return 1;
-  t->device = SEER_DEVICE_NONE;
   return enter(t, create_arena, NULL, NULL) || enter(t, create, NULL, NULL);
 }
 
 void seer_tuner_destroy(seer_tuner *t) {
   if (!t) return;
-  seer_session_destroy(t->session);
-  seer_device_release(&t->device);
+  seer_tuning_clear(&t->tuning);
   seer_records_close(t->records);
-  if (t->network) seer_graph_close(t->network->graph);
+  seer_precise_close(&t->precise);
   seer_context_destroy(t->context);
   seer_arena_destroy(t->arena);
   free(t);
@@ -102,7 +149,7 @@ static seer_status need(const seer_tuner *t, bool is_ready, const char *what) {
 }
 
 static seer_status set(seer_tuner *t, const char *option, const char *value) {
-  SEER_TRY(need(t, !t->network, "options are set before a network is loaded"));
+  SEER_TRY(need(t, !t->is_loaded, "options are set before a network is loaded"));
   return seer_context_set(t->context, option, value);
 }
 
@@ -110,24 +157,15 @@ int seer_tuner_set(seer_tuner *t, const char *option, const char *value) {
   return enter(t, set, option, value);
 }
 
-// Nothing here runs a network at f32 beside another one.
-static seer_status check_precision(const seer_context *context) {
-  seer_dtype dtype;
-  SEER_TRY(seer_front_precision(context, &dtype));
-  if (dtype == SEER_DTYPE_F32 || !seer_context_is_set(context, SEER_OPT_TOLERANCE)) return SEER_OK;
-  return SEER_FAIL(UNSUPPORTED,
-      "option 'precision' is '%s' beside 'tolerance': only the commands compile and tune hold "
-      "outputs against f32",
-      seer_dtype_name(dtype));
-}
-
 static seer_status load(seer_tuner *t, const char *model, const char *b) {
   (void)b;
-  SEER_TRY(need(t, !t->network, "a network is loaded already; one tuner is for one network"));
-  SEER_TRY(check_precision(t->context));
+  SEER_TRY(need(t, !t->is_loaded, "a network is loaded already; one tuner is for one network"));
   t->model = seer_arena_strdup(t->arena, model);
   SEER_TRY(seer_context_find_target(t->context));
-  return seer_front_load(t->context, model, seer_model_build, t->arena, &t->network);
+  seer_precise_close(&t->precise);  // of a model that could not be loaded
+  SEER_TRY(seer_precise_open(t->context, model, t->arena, &t->precise));
+  t->is_loaded = true;
+  return SEER_OK;
 }
 
 int seer_tuner_load(seer_tuner *t, const char *model) { return enter(t, load, model, NULL); }
@@ -137,61 +175,49 @@ void seer_tuner_listen(seer_tuner *t, seer_tuner_listener listener, void *user) 
   t->user = user;
 }
 
-static void on_event(void *user, const seer_event *event) {
-  seer_tuner *t = user;
-  seer_tuner_event out = {.kind = seer_event_kind_name(event->kind),
-      .text = event->text ? event->text : "",
-      .elapsed_s = event->elapsed_s,
-      .estimated_ms = event->estimated_s * 1e3,
-      .trials = event->trials};
-  if (t->listener) t->listener(t->user, &out);
-}
-
+// ---- tuning
 static bool is_over(void *user) { return ((const seer_tuner *)user)->is_stopped; }
 
-static void tell_wait(void *user, const char *text) {
-  const seer_event event = {.kind = SEER_EVENT_WAIT, .text = text};
-  on_event(user, &event);
+static void begin(void *user, seer_session *session) {
+  seer_tuner *t = user;
+  seer_session_listen(session, on_event, t);
+  t->running = session;
+  if (t->is_stopped) seer_session_stop(session);
 }
 
-// Takes the machine, then the session; without one of them nothing is measured.
-static seer_status begin(seer_tuner *t, bool *out_is_stopped) {
-  seer_measure_choice measure;
-  const seer_waiter waiter = {is_over, tell_wait, t};
-  SEER_TRY(seer_target_check_here(seer_context_target(t->context)));
-  SEER_TRY(seer_measure_find(seer_context_str(t->context, SEER_OPT_MEASURE), t->arena, &measure));
-  SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
-  SEER_TRY(seer_device_take(t->context, measure.desc, &waiter, &t->device, out_is_stopped));
-  if (*out_is_stopped) return SEER_OK;
-  SEER_TRY(seer_speeds_measure(t->context, t->records));
-  return seer_session_create(t->context, t->network, t->records, t->model, &t->session);
+static void end_search(void *user, bool was_run) {
+  (void)was_run;
+  ((seer_tuner *)user)->running = NULL;
 }
 
-static seer_status run(seer_tuner *t) {
-  if (t->is_stopped) seer_session_stop(t->session);
-  seer_session_listen(t->session, on_event, t);
-  SEER_TRY(seer_session_run(t->session));
-  t->is_tuned = true;
-  return seer_session_take_fault(t->session);
+// Judged in a folder of its own; what has passed is compiled from `choices`, which is the same.
+static seer_status tune_judged(seer_tuner *t) {
+  seer_tuning_request request = {.context = t->context,
+      .model = t->model,
+      .precise = &t->precise,
+      .records = t->records,
+      .watch = {t, is_over, tell_before, begin, end_search}};
+  const char *folder = NULL;
+  SEER_TRY(seer_os_temp_dir("familyseer", t->arena, &folder));
+  request.folder = folder;
+  seer_status status = seer_tune_network(&request, &t->tuning);
+  if (!status) tell_verdict(t);
+  status = seer_status_join(status, t->tuning.fault);
+  t->tuning.fault = SEER_OK;
+  return seer_status_join(status, seer_os_remove_tree(folder));
 }
 
 static seer_status tune(seer_tuner *t, const char *a, const char *b) {
   (void)a, (void)b;
-  SEER_TRY(need(t, t->network, "no network is loaded"));
-  SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
-  bool is_stopped = false;
-  seer_status status = begin(t, &is_stopped);
-  if (!t->session) {  // then it may be tried again
+  SEER_TRY(need(t, t->is_loaded, "no network is loaded"));
+  SEER_TRY(need(t, !t->tuning.session, "tuned already; one tuner tunes once"));
+  SEER_TRY(seer_target_check_here(seer_context_target(t->context)));
+  SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
+  seer_status status = tune_judged(t);
+  if (!t->tuning.session) {  // then it may be tried again
     seer_records_close(t->records);
     t->records = NULL;
   }
-  if (!status && is_stopped) {
-    const seer_event done = {.kind = SEER_EVENT_DONE, .text = "stopped by the user"};
-    on_event(t, &done);
-  } else if (!status) {
-    status = run(t);
-  }
-  seer_device_release(&t->device);
   return status;
 }
 
@@ -199,21 +225,17 @@ int seer_tuner_tune(seer_tuner *t) { return enter(t, tune, NULL, NULL); }
 
 void seer_tuner_stop(seer_tuner *t) {
   t->is_stopped = 1;
-  if (t->session) seer_session_stop(t->session);
+  if (t->running) seer_session_stop(t->running);
 }
 
 static seer_status compile(seer_tuner *t, const char *folder, const char *b) {
   (void)b;
-  SEER_TRY(need(t, t->network, "no network is loaded"));
-  seer_choice *choices = NULL;
-  seer_choose_counts counts;
-  if (t->is_tuned) {
-    choices = SEER_NEW_ARRAY(t->arena, seer_choice, t->network->n_task + 1);
-    seer_session_choices(t->session, choices);
-  } else {
-    SEER_TRY(seer_choose_by_options(t->context, t->network, t->arena, &choices, &counts));
-  }
-  return seer_select_build(t->context, t->network, choices, SEER_BUILD_LIBRARY, folder);
+  SEER_TRY(need(t, t->is_loaded, "no network is loaded"));
+  if (t->tuning.was_run && t->tuning.choices)
+    return seer_select_build(
+        t->context, t->precise.taken->network, t->tuning.choices, SEER_BUILD_LIBRARY, folder);
+  SEER_TRY(seer_precise_decide(&t->precise, SEER_PRECISE_COMPILE));
+  return seer_precise_write(&t->precise, SEER_BUILD_LIBRARY, folder);
 }
 
 int seer_tuner_compile(seer_tuner *t, const char *folder) {

@@ -1,6 +1,6 @@
-// finals_decide.c - a task's contenders in order -> the first that is right and faster by pairs that had
-// no part in choosing it. The best of many noisy medians has most often been lucky in them; what
-// fresh pairs show of it is not biased.
+// finals_decide.c - a task's contenders in order -> the first that is right and faster by pairs
+// that had no part in choosing it. The best of many noisy medians has most often been lucky in
+// them; what fresh pairs show of it is not biased.
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
 #ifndef SEER_TUNE_REPORT_H
 #define SEER_TUNE_REPORT_H
 
+#include "library/verdict.h"
 #include "tune/session.h"
-#include "tune/verdict.h"
 
 typedef struct seer_report seer_report;
 

@@ -1,5 +1,5 @@
 // deviations.c - two libraries -> a deviation for each output of each set of input shapes.
-#include "cli/deviations.h"
+#include "library/deviations.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // verdict.c - pairs of times -> medians and sign tests -> what falls back. The rule: verdict.h.
 
-#include "tune/verdict.h"
+#include "library/verdict.h"
 
 #include "base/stats.h"
 

@@ -1,7 +1,7 @@
 // description.h - model.json as a compiled library carries it, for the commands that show or use
 // it. What it says is text from a file: for a terminal it is made safe.
-#ifndef SEER_CLI_DESCRIPTION_H
-#define SEER_CLI_DESCRIPTION_H
+#ifndef SEER_LIBRARY_DESCRIPTION_H
+#define SEER_LIBRARY_DESCRIPTION_H
 
 #include <jansson.h>
 

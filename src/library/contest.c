@@ -3,13 +3,13 @@
 // itself. Profiles take turns, too; a task's time in one is the sum over its steps, in all sets of
 // shapes.
 
-#include "cli/contest.h"
+#include "library/contest.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/use.h"
+#include "library/use.h"
 #include "measure/cores.h"
 
 #define MIN_PAIRS 11
@@ -187,7 +187,7 @@ static seer_status take_turns(turns *c, seer_arena *arena) {
   return pair_profiles(c, w->seconds / 2, arena);
 }
 
-seer_status seer_cli_contest(const seer_contest *contest, void *user, seer_contest_times *out) {
+seer_status seer_contest_run(const seer_contest *contest, void *user, seer_contest_times *out) {
   (void)user;
   seer_arena *arena = seer_arena_create("contest");
   turns *c = SEER_NEW(arena, turns);

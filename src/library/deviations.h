@@ -2,13 +2,13 @@
 // is from the other's, and how that is said.
 //
 // Memory: what is found is in `arena`. One thread.
-#ifndef SEER_CLI_DEVIATIONS_H
-#define SEER_CLI_DEVIATIONS_H
+#ifndef SEER_LIBRARY_DEVIATIONS_H
+#define SEER_LIBRARY_DEVIATIONS_H
 
 #include <jansson.h>
 
-#include "cli/use.h"
 #include "library/deviation.h"
+#include "library/use.h"
 
 typedef struct {
   const char *shapes;  // of the set of input shapes, safe to show; NULL: there is only one

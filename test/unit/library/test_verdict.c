@@ -1,5 +1,5 @@
 // Which tasks fall back, given times of both libraries that are made up here.
-#include "tune/verdict.h"
+#include "library/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>

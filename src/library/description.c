@@ -1,5 +1,5 @@
 // description.c - members of model.json as texts.
-#include "cli/description.h"
+#include "library/description.h"
 
 #include "base/text.h"
 

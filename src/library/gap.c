@@ -1,6 +1,6 @@
 // gap.c - a compiled library -> whole runs and a profile -> held against the tasks' own times.
 
-#include "cli/gap.h"
+#include "library/gap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/os.h"
 #include "base/stats.h"
-#include "cli/use.h"
+#include "library/use.h"
 
 #define MAX_RUNS 200
 #define MIN_RUNS 8
@@ -44,8 +44,8 @@ static seer_status time_runs(seer_use *use, seer_gap *out) {
   return SEER_OK;
 }
 
-static seer_status look(
-    seer_use *use, const seer_network *network, const seer_choice *choices, seer_gap *out) {
+static seer_status look(const seer_context *context, seer_use *use, const seer_network *network,
+    const seer_choice *choices, seer_gap *out) {
   SEER_TRY(time_runs(use, out));
   int32_t n = seer_use_n_steps(use);
   seer_step_info *info = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
@@ -61,19 +61,22 @@ static seer_status look(
   }
   if (out->network_s <= WORTH_A_WORD * out->tasks_s) return SEER_OK;
   qsort(steps, (size_t)n, sizeof *steps, by_loss);
-  if (network->n_set > 1) fprintf(stderr, "%s: ", network->shapes);
-  fprintf(stderr, "the network takes %.3f ms, its parts one by one %.3f ms; most is lost in",
+  seer_text text;
+  seer_text_init(&text, use->arena);
+  if (network->n_set > 1) seer_text_printf(&text, "%s: ", network->shapes);
+  seer_text_printf(&text,
+      "the network takes %.3f ms, its parts one by one %.3f ms; most is lost in",
       out->network_s * 1e3, out->tasks_s * 1e3);
   for (int32_t i = 0; i < n && i < N_NAMED && steps[i].found_s > steps[i].expected_s; i++) {
-    fprintf(stderr, "%s %s (%.0f us, alone %.0f us)", i ? "," : "",
+    seer_text_printf(&text, "%s %s (%.0f us, alone %.0f us)", i ? "," : "",
         seer_text_safe(use->arena, steps[i].name), steps[i].found_s * 1e6,
         steps[i].expected_s * 1e6);
   }
-  fprintf(stderr, "\n");
+  seer_say(context, "%s", text.data);
   return SEER_OK;
 }
 
-seer_status seer_cli_gap(seer_context *context, const seer_network *network, uint32_t set,
+seer_status seer_gap_find(seer_context *context, const seer_network *network, uint32_t set,
     const seer_choice *choices, const char *folder, seer_gap *out_gap) {
   *out_gap = (seer_gap){.latency_s = 0};
   seer_arena *arena = seer_arena_create("gap");
@@ -82,10 +85,10 @@ seer_status seer_cli_gap(seer_context *context, const seer_network *network, uin
       seer_use_open(context, seer_use_path(folder, arena), "", NULL, true, arena, &use);
   if (!status) status = seer_use_select(&use, (int32_t)set);
   if (!status) status = seer_use_fill(context, &use);
-  if (!status) status = look(&use, network->set[set], choices, out_gap);
+  if (!status) status = look(context, &use, network->set[set], choices, out_gap);
   if (status && seer_status_code(status) == SEER_CODE_UNSUPPORTED) {
     // These inputs lead to a side of an If that could not be built; others may not.
-    fprintf(stderr, "not timed as a whole: %s\n", seer_status_message(status));
+    seer_say(context, "not timed as a whole: %s", seer_status_message(status));
     seer_status_free(status);
     status = SEER_OK;
   }

@@ -1,11 +1,11 @@
 // bound.h - inputs that had a value when a library was compiled (--bind), as its description has
 // them: for the commands that would take them for inputs.
 // One thread, as all commands.
-#ifndef SEER_CLI_BOUND_H
-#define SEER_CLI_BOUND_H
+#ifndef SEER_LIBRARY_BOUND_H
+#define SEER_LIBRARY_BOUND_H
 
-#include "cli/use.h"
 #include "front/graph.h"
+#include "library/use.h"
 
 // INVALID if a bound input of the library is called `name`, and what it is bound to.
 SEER_MUST_USE seer_status seer_bound_refuse(const seer_use *use, const char *name);

@@ -1,19 +1,19 @@
-// whole.h - how the command `tune` ends: the tuned library is held against the untuned one. Both
-// are run in turns, task by task and as a whole, and what is slower there (tune/verdict.h) is
-// compiled untuned again. The C interface (tune/familyseer.c) does not end so.
+// whole.h - how a tuning ends: the tuned library is held against the untuned one. Both are run in
+// turns, task by task and as a whole, and what is slower there (library/verdict.h) is compiled
+// untuned again.
 //
 // The untuned library is compiled into a folder within `folder`, which is removed at the end.
 // Errors: those of compiling, loading and running. The library in `folder` is whole whatever
 // happens, but after an error it is one that has not kept the rule. What the records refuse is no
 // error: the library is what was decided all the same.
-#ifndef SEER_CLI_WHOLE_H
-#define SEER_CLI_WHOLE_H
+#ifndef SEER_TUNE_WHOLE_H
+#define SEER_TUNE_WHOLE_H
 
 #include "choose/plain.h"
-#include "cli/contest.h"
 #include "front/front.h"
+#include "library/contest.h"
+#include "library/verdict.h"
 #include "record/record.h"
-#include "tune/verdict.h"
 
 typedef struct {
   seer_context *context;
@@ -23,19 +23,19 @@ typedef struct {
   const char *folder;  // where the library of `choices` lies
   double seconds;  // for one comparison, about; a library that is slow takes longer
   seer_choice *choices;  // [n_task]; those of tasks that fall back change
-  seer_contest_fn *contest;  // NULL: seer_cli_contest
+  seer_contest_fn *contest;  // NULL: seer_contest_run
   void *user;  // of `contest`
 } seer_whole;
 
 // About what a comparison may take in a tuning of `budget_s` (0: no limit of time).
-double seer_cli_whole_seconds(double budget_s);
+double seer_whole_seconds(double budget_s);
 // Compares; where something falls back, refuses in the records what was checked of those tasks (so
 // that `compile` makes the same), chooses and builds again, and compares again, at most twice. Says
-// so on stderr. What each task took in the last comparison is what is told of it from then on: it
+// so (seer_say). What each task took in the last comparison is what is told of it from then on: it
 // goes to the records (origin "network") and to the library, which is built once more for it. *out
 // and choices made here in `arena`.
 //   out_fault  what the records have refused; OK: nothing. Owned by the caller, also after an error.
-SEER_MUST_USE seer_status seer_cli_whole(
+SEER_MUST_USE seer_status seer_whole_judge(
     const seer_whole *whole, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault);
 
 #endif

@@ -1,13 +1,12 @@
 // precision.c - versions of a network -> their times and deviations -> which one is compiled.
-#include "cli/precision.h"
+#include "tune/precision.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
 #include "choose/gather.h"
-#include "cli/contest.h"
+#include "library/contest.h"
 #include "models/models.h"
 
 // What `auto` gives accuracy up for: estimates stand within 5 % of what is measured, and a gain
@@ -16,7 +15,7 @@
 // Precisions whose estimate is further above f32's are not run in turns with it.
 #define WORTH_A_RUN 1.25
 #define RUNS_S 1.0  // of a version against f32
-#define MAX_P_SLOWER 0.05  // of a sign test, as for tuned libraries (tune/verdict.h)
+#define MAX_P_SLOWER 0.05  // of a sign test, as for tuned libraries (library/verdict.h)
 
 static const char *name_of(const seer_version *v) { return seer_dtype_name(v->dtype); }
 
@@ -164,9 +163,10 @@ static seer_status build(seer_precise *p, seer_version *v) {
 }
 
 // A run that these inputs end, at a side of an If that could not be built, is no answer.
-static seer_status take_unsupported(const seer_version *v, seer_status status, const char *what) {
+static seer_status take_unsupported(
+    const seer_precise *p, const seer_version *v, seer_status status, const char *what) {
   if (!status || seer_status_code(status) != SEER_CODE_UNSUPPORTED) return status;
-  fprintf(stderr, "%s is not %s f32: %s; other inputs (-i, --fill, --seed) may lead elsewhere\n",
+  seer_say(p->context, "%s is not %s f32: %s; other inputs (-i, --fill, --seed) may lead elsewhere",
       name_of(v), what, seer_status_message(status));
   seer_status_free(status);
   return SEER_OK;
@@ -177,7 +177,7 @@ static seer_status compare_built(seer_precise *p, seer_version *v, const char *f
   seer_status status =
       seer_deviations_find(p->context, folder, p->version[0].folder, p->arena, &v->deviations);
   v->is_compared = !status;
-  return take_unsupported(v, status, "compared with");
+  return take_unsupported(p, v, status, "compared with");
 }
 
 static seer_status compare(seer_precise *p, seer_version *v) {
@@ -219,9 +219,9 @@ static seer_status run_in_turns(seer_precise *p, const seer_version *v, const ch
   seer_contest_times taken = {.task = SEER_NEW_ARRAY(p->arena, seer_pairs, n),
       .n_steps = SEER_NEW_ARRAY(p->arena, uint32_t, n)};
   *out = (seer_pairs_summary){.speedup = 1};
-  seer_status status = seer_cli_contest(&contest, NULL, &taken);
+  seer_status status = seer_contest_run(&contest, NULL, &taken);
   if (!status) seer_pairs_summarise(&taken.whole, out);
-  return take_unsupported(v, status, "timed against");
+  return take_unsupported(p, v, status, "timed against");
 }
 
 // What is compared is the median of ratios of pairs: the time beside f32's follows from that.
@@ -296,7 +296,7 @@ static seer_status take_asked(seer_precise *p) {
   SEER_TRY(compare(p, v));
   times t = times_of(p, v);
   // Estimates that are nearer to each other say nothing.
-  if (t.own_s * WORTH > t.f32_s) fprintf(stderr, "%s\n", slower_text(p, v, &t));
+  if (t.own_s * WORTH > t.f32_s) seer_say(p->context, "%s", slower_text(p, v, &t));
   return gate(p, v);
 }
 
@@ -304,7 +304,7 @@ static seer_status take_auto(seer_precise *p, seer_precise_how how) {
   for (uint32_t k = 1; k < p->n && how == SEER_PRECISE_TUNE; k++)
     SEER_TRY(time_version(p, &p->version[k]));
   if (p->n > 1) SEER_TRY(take_fastest(p));
-  fprintf(stderr, "%s\n", p->text);
+  seer_say(p->context, "%s", p->text);
   return SEER_OK;
 }
 
@@ -315,16 +315,17 @@ seer_status seer_precise_decide(seer_precise *p, seer_precise_how how) {
   p->taken = &p->version[0];
   seer_status status = p->is_auto ? take_auto(p, how) : p->n > 1 ? take_asked(p) : SEER_OK;
   if (p->taken->is_compared)
-    fprintf(stderr, "%s",
+    seer_say(p->context, "%s",
         deviations_text(p, p->taken, how == SEER_PRECISE_COMPILE ? "" : ", both untuned"));
   SEER_TRY(status);
   return use_precision(p, p->taken);
 }
 
-// A build says with dumps what it does; what was judged was built without.
+// A build says with dumps what it does; what was judged was built without. It is moved once.
 static bool is_built(const seer_precise *p, seer_build_kind kind) {
   return p->taken->folder && kind == SEER_BUILD_LIBRARY && p->work.path &&
-      runs_here(seer_context_target(p->context)) && !*seer_context_str(p->context, SEER_OPT_DUMP);
+      seer_os_exists(p->taken->folder) && runs_here(seer_context_target(p->context)) &&
+      !*seer_context_str(p->context, SEER_OPT_DUMP);
 }
 
 seer_status seer_precise_write(const seer_precise *p, seer_build_kind kind, const char *out_dir) {
@@ -375,10 +376,10 @@ seer_status seer_precise_finish(
   SEER_TRY(use_precision(p, v));
   SEER_TRY(compare_built(p, v, folder));
   if (v->is_compared) p->report = deviations_text(p, v, "");
-  fprintf(stderr, "%s", p->report);
+  if (*p->report) seer_say(p->context, "%s", p->report);
   SEER_TRY(gate(p, v));
   if (seconds > 0) SEER_TRY(finish_times(p, folder, state, seconds, &text));
-  if (*text) fprintf(stderr, "%s\n", text);
+  if (*text) seer_say(p->context, "%s", text);
   p->report = seer_arena_printf(p->arena, "%s%s\n", p->report, text);
   return SEER_OK;
 }

@@ -10,8 +10,8 @@
 // 3. If the whole is slower and no task can be named, or it is the last time that it is asked, all
 //    tasks fall back.
 // Pure: safe from any thread.
-#ifndef SEER_TUNE_VERDICT_H
-#define SEER_TUNE_VERDICT_H
+#ifndef SEER_LIBRARY_VERDICT_H
+#define SEER_LIBRARY_VERDICT_H
 
 #include "base/base.h"
 

@@ -3,7 +3,7 @@
 // What the tasks took in the network goes to the records, and is what the library tells of them.
 // Who wins is made up (no test depends on a clock), but for libraries whose code is not even tiled.
 // SEER_TEST: timeout=240
-#include "cli/whole.h"
+#include "tune/whole.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ static seer_verdict_report hold(
       .user = (void *)slow};
   seer_verdict_report report;
   seer_status fault;
-  must(seer_cli_whole(&whole, w->arena, &report, &fault));
+  must(seer_whole_judge(&whole, w->arena, &report, &fault));
   must(fault);
   return report;
 }
@@ -236,7 +236,7 @@ static void test_what_seems_slower_is_looked_at_again(void **state) {
         .user = &moments[i]};
     seer_verdict_report report;
     seer_status fault;
-    must(seer_cli_whole(&whole, w.arena, &report, &fault));
+    must(seer_whole_judge(&whole, w.arena, &report, &fault));
     must(fault);
     assert_int_equal(moments[i].n_looks, 2);
     assert_int_equal(report.n_pairs, 11);
@@ -271,7 +271,7 @@ static void test_a_contest_tells_which_is_slow(void **state) {
       .n_steps = SEER_NEW_ARRAY(w.arena, uint32_t, n_task)};
   for (int turned = 0; turned < 2; turned++) {
     seer_contest contest = {w.context, w.network, turned ? fast : slow, turned ? slow : fast, 0.1};
-    must(seer_cli_contest(&contest, NULL, &times));
+    must(seer_contest_run(&contest, NULL, &times));
     uint32_t t = heaviest(w.network);
     seer_pairs_summary whole, task;
     seer_pairs_summarise(&times.whole, &whole);

@@ -4,10 +4,9 @@
 // In the end the profiles are what is known of the library's tasks: a kernel alone, in pairs, has
 // other neighbours in the caches.
 
-#include "cli/whole.h"
+#include "tune/whole.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
@@ -23,7 +22,7 @@
 #define MAX_S 3.0
 #define USUAL_S 1.0  // without a time budget
 
-double seer_cli_whole_seconds(double budget_s) {
+double seer_whole_seconds(double budget_s) {
   if (budget_s <= 0) return USUAL_S;
   return fmin(fmax(BUDGET_SHARE * budget_s, MIN_S), MAX_S);
 }
@@ -70,14 +69,14 @@ static bool is_never_over(void *user) {
 }
 
 static void tell_wait(void *user, const char *text) {
-  (void)user;
-  fprintf(stderr, "%s\n", text);
+  const trial *t = user;
+  seer_say(t->w->context, "%s", text);
 }
 
 // Changes the records and takes from them what `compile` would.
 static seer_status choose_after(trial *t, seer_records_writer change) {
   const seer_whole *w = t->w;
-  const seer_waiter waiter = {is_never_over, tell_wait, NULL};
+  const seer_waiter waiter = {is_never_over, tell_wait, t};
   SEER_TRY(seer_records_write(t->records, change, t, &waiter));
   seer_choice *choices = NULL;
   seer_choose_counts counts;
@@ -161,17 +160,17 @@ static seer_status keep_times(trial *t) {
 static void say(const trial *t) {
   const seer_verdict *v = &t->verdict;
   if (v->is_all)
-    fprintf(stderr,
+    seer_say(t->w->context,
         "the tuned library is slower than the untuned one (%.3f ms, untuned %.3f ms): all tasks "
-        "are untuned again\n",
+        "are untuned again",
         v->whole.tuned_s * 1e3, v->whole.untuned_s * 1e3);
   for (uint32_t k = 0; k < t->w->network->n_task && !v->is_all; k++) {
     seer_pairs_summary own;
     if (!t->falls[k]) continue;
     seer_pairs_summarise(&t->times.task[k], &own);
-    fprintf(stderr,
+    seer_say(t->w->context,
         "task %u, %s: slower in the network than its untuned schedule (%.1f us, untuned %.1f us): "
-        "untuned again\n",
+        "untuned again",
         k, seer_text_safe(t->arena, t->w->network->task[k].name), own.tuned_s * 1e6,
         own.untuned_s * 1e6);
   }
@@ -190,7 +189,7 @@ static seer_status compare_for(trial *t, double seconds, bool is_last) {
   const seer_whole *w = t->w;
   seer_contest contest = {w->context, w->network, w->folder, t->untuned_folder, seconds};
   SEER_TRY(w->contest ? w->contest(&contest, w->user, &t->times)
-                      : seer_cli_contest(&contest, NULL, &t->times));
+                      : seer_contest_run(&contest, NULL, &t->times));
   seer_verdict_decide(&t->times.whole, t->times.task, t->is_tuned, w->network->n_task, is_last,
       t->falls, &t->verdict);
   return SEER_OK;
@@ -204,7 +203,7 @@ static seer_status compare(trial *t, bool is_last) {
   if (!status && t->verdict.whole.speedup < 1) status = compare_for(t, MAX_S, is_last);
   if (!status) return SEER_OK;
   if (seer_status_code(status) != SEER_CODE_UNSUPPORTED) return status;
-  fprintf(stderr, "not compared as a whole: %s\n", seer_status_message(status));
+  seer_say(t->w->context, "not compared as a whole: %s", seer_status_message(status));
   seer_status_free(status);
   t->is_unsupported = true;
   return SEER_OK;
@@ -282,11 +281,11 @@ static seer_status run(void *user) {
   if (t.is_unsupported) return SEER_OK;
   SEER_TRY(keep_times(&t));
   report(&t, r->out);
-  fprintf(stderr, "%s\n", r->out->text);
+  seer_say(w->context, "%s", r->out->text);
   return SEER_OK;
 }
 
-seer_status seer_cli_whole(
+seer_status seer_whole_judge(
     const seer_whole *w, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault) {
   *out = (seer_verdict_report){.speedup = 1, .text = ""};
   *out_fault = SEER_OK;

@@ -1,5 +1,5 @@
-// use.c - a model.so and its buffers, for the commands run, bench, verify and info.
-#include "cli/use.h"
+// use.c - a model.so and its buffers. The contract: use.h.
+#include "library/use.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,11 +7,12 @@
 
 #include "base/os.h"
 #include "base/rng.h"
-#include "cli/bound.h"
 #include "dag/dtype.h"
 #include "front/onnx/dtype.h"
+#include "library/bound.h"
 #include "runtime/exec.h"
 #include "setup/shapes.h"
+#include "setup/usage.h"
 
 seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *message) {
   const char *text = message && *message ? message : "failed";
@@ -38,11 +39,11 @@ seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *m
   return SEER_FAIL(INTERNAL, "%s: %s", path, text);
 }
 
-seer_status seer_cli_split_pair(const char *text, const char *flag, seer_arena *arena,
+seer_status seer_pair_split(const char *text, const char *flag, seer_arena *arena,
     const char **out_name, const char **out_file) {
   const char *equals = strchr(text, '=');
   if (!equals || equals == text || !equals[1])
-    return seer_cli_usage_error("%s '%s' must be NAME=FILE.npy", flag, text);
+    return seer_usage_error("%s '%s' must be NAME=FILE.npy", flag, text);
   *out_name = seer_arena_strndup(arena, text, (size_t)(equals - text));
   *out_file = equals + 1;
   return SEER_OK;
@@ -196,7 +197,7 @@ static seer_status know_from_option(seer_use *use, const char *text, known_shape
   uint32_t n;
   seer_status status = seer_shapes_parse(text, use->arena, &shape, &n);
   if (status) {
-    seer_status usage = seer_cli_usage_error("%s", seer_status_message(status));
+    seer_status usage = seer_usage_error("%s", seer_status_message(status));
     seer_status_free(status);
     return usage;
   }
@@ -217,7 +218,7 @@ static seer_status read_given(const seer_context *context, seer_use *use) {
   for (size_t i = 0; i < n; i++) {
     seer_given *given = &use->given[i];
     const char *name;
-    SEER_TRY(seer_cli_split_pair(
+    SEER_TRY(seer_pair_split(
         seer_context_value(context, SEER_OPT_INPUT, i), "-i", use->arena, &name, &given->file));
     given->input = find_input(use, name);
     if (given->input < 0) return no_input(use, name);

@@ -1,11 +1,11 @@
 // bound.c - the list "bound" of model.json.
-#include "cli/bound.h"
+#include "library/bound.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/map.h"
-#include "cli/description.h"
+#include "library/description.h"
 
 // To be released with json_decref. A library of an older version has no such list: an empty one.
 static seer_status read_list(const seer_use *use, json_t **out_info, const json_t **out_list) {

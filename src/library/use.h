@@ -1,13 +1,13 @@
-// use.h - what the commands that run a model.so share: loading it, its threads, inputs from files
-// or made up, outputs.
+// use.h - a library (model.so) that runs here, for who judges it or shows what it does: loading it,
+// its threads, inputs from files or made up, outputs.
 //
 // Memory: what a seer_use holds is its own, until seer_use_close; texts are in its arena. One
 // thread. Errors are the runtime's, by seer_rt_to_status.
-#ifndef SEER_CLI_USE_H
-#define SEER_CLI_USE_H
+#ifndef SEER_LIBRARY_USE_H
+#define SEER_LIBRARY_USE_H
 
-#include "cli/command.h"
 #include "seer/runtime.h"
+#include "setup/context.h"
 #include "setup/npy.h"
 
 // A -i NAME=x.npy.
@@ -69,7 +69,7 @@ int32_t seer_use_find_output(const seer_use *use, const char *name);
 SEER_MUST_USE seer_status seer_rt_to_status(
     seer_rt_code code, const char *path, const char *message);
 // "name=file" -> both parts; a usage error when there is no =.
-SEER_MUST_USE seer_status seer_cli_split_pair(const char *text, const char *flag, seer_arena *arena,
+SEER_MUST_USE seer_status seer_pair_split(const char *text, const char *flag, seer_arena *arena,
     const char **out_name, const char **out_file);
 
 // Element `i` as a number, for every type that has one.

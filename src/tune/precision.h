@@ -16,13 +16,13 @@
 // than f32 is said to be, in a line.
 //
 // Memory: all is in the arena that was given; `close` closes graphs and removes files. One thread.
-#ifndef SEER_CLI_PRECISION_H
-#define SEER_CLI_PRECISION_H
+#ifndef SEER_TUNE_PRECISION_H
+#define SEER_TUNE_PRECISION_H
 
 #include "base/os.h"
 #include "choose/choose.h"
-#include "cli/deviations.h"
 #include "front/front.h"
+#include "library/deviations.h"
 #include "record/record.h"
 
 enum { SEER_PRECISIONS = 3 };
@@ -75,7 +75,7 @@ typedef enum {
   SEER_PRECISE_TUNE_UNTIMED  // the same by the model: where measurements are not of this machine
 } seer_precise_how;
 
-// Sets `taken`, its choices and the option --precision, and says on stderr what was found.
+// Sets `taken`, its choices and the option --precision, and says what was found (seer_say).
 // Errors: INVALID an output is further off than --tolerance allows; those of compiling and running.
 SEER_MUST_USE seer_status seer_precise_decide(seer_precise *precise, seer_precise_how how);
 
@@ -86,7 +86,7 @@ SEER_MUST_USE seer_status seer_precise_write(
 
 // Of the library of `taken` in `folder`: how far it is from f32's, and whether it is as fast. f32
 // has the schedules that `records` know (NULL: untuned ones). seconds: for the comparison of times,
-// about; 0: there is none. Says on stderr what was found.
+// about; 0: there is none. Says what was found.
 // Errors: as of decide.
 SEER_MUST_USE seer_status seer_precise_finish(
     seer_precise *precise, const char *folder, seer_records *records, double seconds);

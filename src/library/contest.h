@@ -1,13 +1,13 @@
 // contest.h - a tuned library and the untuned one, run in turns: how long either takes, as a whole
-// and task by task. What that means is said by tune/verdict.h.
+// and task by task. What that means is said by library/verdict.h.
 //
 // Errors: those of loading and running. One thread, as all commands.
-#ifndef SEER_CLI_CONTEST_H
-#define SEER_CLI_CONTEST_H
+#ifndef SEER_LIBRARY_CONTEST_H
+#define SEER_LIBRARY_CONTEST_H
 
-#include "cli/command.h"
 #include "front/front.h"
-#include "tune/verdict.h"
+#include "library/verdict.h"
+#include "setup/context.h"
 
 typedef struct {
   seer_context *context;
@@ -24,10 +24,10 @@ typedef struct {
   uint32_t *n_steps;  // [n_task] of the tuned library
 } seer_contest_times;
 
-// Who takes the times: seer_cli_contest, or a test that has its own.
+// Who takes the times: seer_contest_run, or a test that has its own.
 typedef seer_status seer_contest_fn(
     const seer_contest *contest, void *user, seer_contest_times *out);
-SEER_MUST_USE seer_status seer_cli_contest(
+SEER_MUST_USE seer_status seer_contest_run(
     const seer_contest *contest, void *user, seer_contest_times *out);
 
 #endif

@@ -1,0 +1,202 @@
+// tune.c - a network -> its tuned library, stage by stage: `tune_here` is the whole of a tuning as
+// calls in order. The contract: tune.h.
+#include "tune/tune.h"
+
+#include "base/os.h"
+#include "choose/choose.h"
+#include "choose/gather.h"
+#include "library/gap.h"
+#include "measure/device.h"
+#include "record/speeds.h"
+#include "tune/whole.h"
+
+typedef struct {
+  const seer_tuning_request *r;
+  seer_context *context;
+  seer_arena *arena;
+  const seer_measure_desc *measure;
+  // of what is tuned; NULL: its precision is not chosen yet
+  const seer_network *network;
+  seer_records *records;  // NULL: none, or they do not say all that was found
+  seer_os_work_dir work;  // where the library is made and judged, in its folder
+  const char *library;
+  seer_tuning *out;
+} tuning;
+
+// Times of a formula or a table are not to be held against those of this machine.
+static bool is_timed_here(const tuning *t) { return t->measure->is_on_device; }
+
+// ---- search
+static seer_status search(tuning *t) {
+  const seer_tuning_watch *watch = &t->r->watch;
+  seer_session **session = &t->out->session;
+  SEER_TRY(seer_session_create(t->context, t->network, t->r->records, t->r->model, session));
+  if (watch->begin) watch->begin(watch->user, *session);
+  seer_status status = seer_session_run(*session);
+  t->out->was_run = status == SEER_OK;
+  if (watch->end) watch->end(watch->user, t->out->was_run);
+  t->out->fault = seer_session_take_fault(*session);
+  if (!seer_session_has_records(*session)) t->records = NULL;
+  return status;
+}
+
+// ---- the library
+
+// What `compile` would take from the records; without records what the session says.
+static seer_status choose(tuning *t) {
+  seer_choose_counts counts;
+  t->out->choices = SEER_NEW_ARRAY(t->arena, seer_choice, t->network->n_task + 1);
+  seer_session_choices(t->out->session, t->out->choices);
+  if (!t->records || !t->r->folder) return SEER_OK;
+  return seer_choose(t->context, t->network, t->records, 2, t->arena, &t->out->choices, &counts);
+}
+
+static seer_status build(tuning *t) {
+  SEER_TRY(seer_os_make_dirs(t->r->folder));
+  SEER_TRY(seer_os_work_dir_open(t->r->folder, ".build", t->arena, &t->work));
+  t->library = seer_os_path_join(t->arena, t->work.path, "tuned");
+  return seer_select_build(t->context, t->network, t->out->choices, SEER_BUILD_LIBRARY, t->library);
+}
+
+static double whole_seconds(const tuning *t) {
+  return seer_whole_seconds(seer_session_budget(t->out->session)->time_s);
+}
+
+// *out_fault: what the records have refused, after which the library is as decided all the same.
+static seer_status hold_against_untuned(tuning *t, seer_status *out_fault) {
+  if (!is_timed_here(t) && !t->r->contest) return SEER_OK;
+  seer_whole whole = {.context = t->context,
+      .network = t->network,
+      .records = t->records,
+      .session = seer_session_record_id(t->out->session),
+      .folder = t->library,
+      .seconds = whole_seconds(t),
+      .choices = t->out->choices,
+      .contest = t->r->contest,
+      .user = t->r->contest_user};
+  return seer_whole_judge(&whole, t->arena, &t->out->verdict, out_fault);
+}
+
+// For the gap: times of untuned schedules too, which are no part of what is compiled.
+static const seer_choice *with_times(const tuning *t) {
+  const seer_choice *choices = t->out->choices;
+  uint32_t n = t->network->n_task;
+  seer_choice *own = SEER_NEW_ARRAY(t->arena, seer_choice, n + 1);
+  seer_session_choices(t->out->session, own);
+  for (uint32_t k = 0; k < n; k++) {
+    bool is_known =
+        choices[k].seconds <= 0 && seer_schedule_equal(&own[k].schedule, &choices[k].schedule);
+    double seconds = is_known ? own[k].seconds : choices[k].seconds;
+    own[k] = choices[k];
+    own[k].seconds = seconds;
+  }
+  return own;
+}
+
+static seer_status time_by_itself(tuning *t) {
+  if (!is_timed_here(t)) return SEER_OK;
+  const seer_choice *timed = with_times(t);
+  uint32_t n = t->network->n_set, n_timed = 0;
+  double latency_s = 0, tasks_s = 0;
+  for (uint32_t s = 0; s < n; s++) {
+    seer_gap gap;
+    SEER_TRY(seer_gap_find(t->context, t->network, s, timed, t->library, &gap));
+    n_timed += gap.latency_s > 0;
+    latency_s += gap.latency_s / n;
+    tasks_s += gap.tasks_s / n;
+  }
+  if (n_timed < n) return SEER_OK;
+  t->out->verdict.latency_s = latency_s;
+  seer_say(t->context,
+      "latency%s: %.3f ms, the whole library by itself, as `bench` tells it; the sum of its tasks, "
+      "each measured alone, is %.3f ms",
+      n > 1 ? ", mean of the sets of shapes" : "", latency_s * 1e3, tasks_s * 1e3);
+  return SEER_OK;
+}
+
+static seer_status hold_against_f32(tuning *t) {
+  double seconds = is_timed_here(t) ? whole_seconds(t) : 0;
+  SEER_TRY(seer_precise_finish(t->r->precise, t->library, t->records, seconds));
+  t->out->verdict.precision = t->r->precise->report;
+  return SEER_OK;
+}
+
+static seer_status place(tuning *t) {
+  SEER_TRY(seer_build_move(t->library, t->r->folder));
+  t->out->is_written = true;
+  return SEER_OK;
+}
+
+static seer_status make_library(tuning *t) {
+  seer_status refused = SEER_OK;
+  seer_status status = build(t);
+  if (!status) status = hold_against_untuned(t, &refused);
+  if (!status) status = time_by_itself(t);
+  if (!status) status = hold_against_f32(t);
+  if (!status) status = place(t);
+  status = seer_status_join(status, refused);
+  return seer_status_join(status, seer_os_work_dir_close(&t->work));
+}
+
+// ---- all of it
+
+static seer_status tune_here(tuning *t) {
+  SEER_TRY(seer_speeds_measure(t->context, t->r->records));
+  SEER_TRY(seer_precise_decide(
+      t->r->precise, is_timed_here(t) ? SEER_PRECISE_TUNE : SEER_PRECISE_TUNE_UNTIMED));
+  t->network = t->r->precise->taken->network;
+  SEER_TRY(search(t));
+  SEER_TRY(choose(t));
+  return t->r->folder ? make_library(t) : SEER_OK;
+}
+
+static bool is_never_over(void *user) {
+  (void)user;
+  return false;
+}
+
+static bool is_over(void *user) {
+  const seer_tuning_watch *watch = &((const tuning *)user)->r->watch;
+  return watch->is_over ? watch->is_over(watch->user) : is_never_over(user);
+}
+
+static void tell_before(const tuning *t, seer_event_kind kind, const char *text) {
+  const seer_tuning_watch *watch = &t->r->watch;
+  if (watch->before) watch->before(watch->user, kind, text);
+}
+
+static void tell_wait(void *user, const char *text) { tell_before(user, SEER_EVENT_WAIT, text); }
+
+// Stopped while it waited for the machine: what is known is compiled, as by a search that was
+// ended.
+static seer_status end_early(tuning *t) {
+  tell_before(
+      t, SEER_EVENT_DONE, "stopped by the user before the machine was free; nothing was measured");
+  if (!t->r->folder) return SEER_OK;
+  SEER_TRY(seer_precise_decide(t->r->precise, SEER_PRECISE_COMPILE));
+  SEER_TRY(seer_precise_write(t->r->precise, SEER_BUILD_LIBRARY, t->r->folder));
+  t->out->is_written = true;
+  return SEER_OK;
+}
+
+seer_status seer_tune_network(const seer_tuning_request *r, seer_tuning *out) {
+  *out = (seer_tuning){.verdict = {.text = ""}};
+  tuning t = {
+      .r = r, .context = r->context, .arena = r->precise->arena, .records = r->records, .out = out};
+  seer_measure_choice measure;
+  SEER_TRY(seer_measure_find(seer_context_str(r->context, SEER_OPT_MEASURE), t.arena, &measure));
+  t.measure = measure.desc;
+  const seer_waiter waiter = {is_over, tell_wait, &t};
+  seer_device device;
+  bool is_stopped;
+  seer_status status = seer_device_take(r->context, measure.desc, &waiter, &device, &is_stopped);
+  if (!status) status = is_stopped ? end_early(&t) : tune_here(&t);
+  seer_device_release(&device);
+  return status;
+}
+
+void seer_tuning_clear(seer_tuning *ended) {
+  seer_session_destroy(ended->session);
+  seer_status_free(ended->fault);
+  *ended = (seer_tuning){.verdict = {.text = ""}};
+}
