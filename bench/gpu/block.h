@@ -49,6 +49,8 @@ static ucontext_t scheduler;
 #define BARRIER() swapcontext(&items[item_at].context, &scheduler)
 #define COPY_ASYNC(n, target, source, present) \
   items[item_at].groups.back().push_back({(char *)(target), (const char *)(source), n, present})
+#define LET_OTHERS_BEGIN()
+#define AFTER_OTHERS()
 #define COPY_COMMIT() items[item_at].groups.emplace_back()
 #define COPY_WAIT(n) wait_copies(n)
 

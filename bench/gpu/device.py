@@ -61,6 +61,15 @@ def compile_text(text, architecture, name="kernel.cu"):
 
 # ---- the driver
 
+class Attribute(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("value", ctypes.c_int * 16)]
+
+
+class Config(ctypes.Structure):
+    _fields_ = [*((name, ctypes.c_uint) for name in ("gx", "gy", "gz", "bx", "by", "bz", "shared")), ("stream", ctypes.c_void_p),
+                ("attributes", ctypes.POINTER(Attribute)), ("n_attributes", ctypes.c_uint)]
+
+
 class Device:
     """The first CUDA device, in PyTorch's context. What flushes its L2 is four times as large."""
 
@@ -107,9 +116,22 @@ class Device:
         slots = [value if isinstance(value, (ctypes._SimpleCData, ctypes.Array)) else ctypes.c_void_p(value.data_ptr())
                  for value in values]
         pointers = (ctypes.c_void_p * len(slots))(*(ctypes.cast(ctypes.byref(slot), ctypes.c_void_p) for slot in slots))
-        grid = kernel["grid"] if isinstance(kernel["grid"], tuple) else (kernel["grid"], 1, 1)
-        self.call("cuLaunchKernel", function, *grid, kernel["block"], 1, 1, kernel["shared"],
-                  ctypes.c_void_p(self.torch.cuda.current_stream().cuda_stream), pointers, None)
+        early = Attribute(6, b"", (ctypes.c_int * 16)(1))  # a programmatic dependence on the kernel before
+        config = Config(kernel["grid"], 1, 1, kernel["block"], 1, 1, kernel["shared"], self.torch.cuda.current_stream().cuda_stream,
+                        ctypes.pointer(early), int(bool(kernel.get("early"))))
+        self.call("cuLaunchKernelEx", ctypes.byref(config), function, pointers, None)
+
+    def tensor_map(self, tensor, lines, words, box_lines, box_words, kind):
+        """A map of a matrix in rows, read in boxes whose rows are 128 bytes, swizzled: a kernel's argument."""
+        size = tensor.element_size()
+        space = ctypes.create_string_buffer(192)
+        begin = -ctypes.addressof(space) % 64
+        found = (ctypes.c_char * 128).from_buffer(space, begin)
+        number = {"f16": 6, "bf16": 9, "tf32": 7}[kind]
+        self.call("cuTensorMapEncodeTiled", ctypes.byref(found), number, 2, ctypes.c_void_p(tensor.data_ptr()),
+                  (ctypes.c_uint64 * 2)(words, lines), (ctypes.c_uint64 * 1)(words * size), (ctypes.c_uint32 * 2)(box_words, box_lines),
+                  (ctypes.c_uint32 * 2)(1, 1), 0, 3, 2, 0)
+        return found
 
     def time_us(self, enqueue, count, touch, replays=7, stop_us=None):
         """[us] of one of `count` calls enqueue(0), ..., one graph, each replay after a flush of the cache and a read of `touch`.

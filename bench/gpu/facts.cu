@@ -1,31 +1,31 @@
 // facts.cu - what a CUDA device does and costs, measured: the constants of an estimate by waves.
 // Prints one JSON object.
 //
-//   nvcc -O3 -std=c++17 -arch=native bench/gpu/facts.cu -o facts -lcuda -lnvrtc && ./facts > facts.json
+//   nvcc -O3 -std=c++17 -arch=native bench/gpu/facts.cu -o facts -lcuda -lnvrtc && ./facts > f.json
 //
-// Takes about 10 s and 2 GiB of device memory. Units are in the names: _gb_s is 1e9 bytes a second,
+// Takes about 15 s and 2 GiB of device memory. Units are in the names: _gb_s is 1e9 bytes a second,
 // _us microseconds, _ns nanoseconds, _cycles those of a multiprocessor's clock, _mib 2^20 bytes.
 // Every rate is the median of several runs, by events; what is said by cycles is read off the
 // multiprocessor's own counter, so clocks do not enter. null: this device has no such instruction.
 //
-//   dram_*, l2_*          bytes a second of the whole device; l2_read_gb_s by the size of what is read again and again,
-//                         l2_holds_mib the largest size that is read nearer to L2's rate than to DRAM's
-//   shared_cycles         multiprocessor cycles that a warp's request takes of the pipe, by lanes in one bank (degree)
-//                         and by width; with all of a multiprocessor's warps asking
-//   fma_*, mma_*          operations that a multiprocessor does in a cycle, and of the device in a second
-//   latency_cycles        of one load that depends on the one before
-//   barrier_cycles        of one __syncthreads by threads of the block, alone on its multiprocessor
-//   launch_us             what one more kernel costs: in a stream, as a node of a graph, as a node with a programmatic
-//                         dependence (sm_90); the host's own time is host_*
-//   waves                 time of n blocks of equal work over that of one full wave, by blocks resident on a
-//                         multiprocessor and by n in waves: arithmetic, and reading DRAM
-//   module_ms             to build and load one kernel of 512 FMAs a step: NVRTC to cubin, to PTX, the driver on each
-//   noise                 a kernel of 10 us again and again, alone and as 40 nodes of a graph:
-//   quartiles over the median, in six
-//                         series with pauses between
+//   noise            a kernel of 10 us again and again, alone and as 40 nodes of a graph: quartiles
+//                    over the median, in six series with pauses between
+//   dram_*, l2_*     bytes a second of the whole device; l2_read_gb_s by the size [MiB] of what is
+//                    read again and again; l2_holds_mib the largest size that is read at a rate
+//                    nearer to L2's (that of 8 MiB) than to DRAM's
+//   shared_cycles    cycles that a warp's request takes of the pipe, by lanes in one bank (degree 1
+//                    to 32) and by width, with all of a multiprocessor's warps asking
+//   fma_*, mma_*     operations of a multiprocessor in a cycle, and of the device in a second
+//   latency_cycles   of one load that depends on the one before
+//   barrier_cycles   of one __syncthreads by threads of the block, alone on its multiprocessor
+//   launch_us        what one more kernel costs: in a stream (there the host is the limit), as a node
+//                    of a graph, with a programmatic dependence (sm_90); host_* the host's own time
+//   waves            time of n blocks of equal work over that of one full wave, by blocks resident
+//                    on a multiprocessor and n in waves: arithmetic, and reading DRAM
+//   module_ms        to build and load one kernel of 512 FMAs a step: NVRTC to cubin and to PTX, and
+//                    the driver on each
 //
-// Devices: sm_75 and later with CUDA 13; sm_70 needs the toolkit 12 (13 has no code for it) and
-// compiles by the same text.
+// Devices: sm_75 and later with CUDA 13; sm_70 needs the toolkit 12, as 13 has no code for it.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <nvrtc.h>

@@ -2,10 +2,12 @@
 
 The form is S0 grid | R0 serial | cooperative fetches | S2 item | R1 | S1 copies, S3 | R2 | S4, in rank S0 > S1 > S2 > S3 > S4:
 within a block, row ((m1*M2 + m2)*M3 + m3)*M4 + m4. Indices are 32 bits (knob `wide`: 64), extents constants, guards masked
-loads, sums in registers. Beyond that form, `parts` splits a step's depth over items of the block. Every text starts from PRELUDE and compiles as CUDA C, or as C++ for a CPU by block.h in its place.
+loads, sums in registers. Beyond that form, `parts` splits a step's depth over items of the block, and `early` lets a kernel
+begin, and fetch its first weights, while the one before still runs (1: as soon as all its blocks do; 2: once they have summed).
+Every text starts from PRELUDE and compiles as CUDA C, or as C++ for a CPU by block.h in its place.
 
-A kernel is a dict: text, name, grid, block, shared [bytes], and for products `second`, the sum over a split K. A shape is a
-dict with `kind`; shapes are listed in shapes.py, knobs are drawn there.
+A kernel is a dict: text, name, grid, block, shared [bytes], `early`, and for products `second`, the sum over a split K. A shape
+is a dict with `kind`; shapes.py lists them and draws knobs.
 """
 
 PRELUDE = r"""
@@ -23,6 +25,9 @@ PRELUDE = r"""
                "l"(from), "r"((there) ? bytes : 0))
 #define COPY_COMMIT() asm volatile("cp.async.commit_group;")
 #define COPY_WAIT(n) asm volatile("cp.async.wait_group " #n ";")
+// Launched while the kernel before still runs (sm_90): what it leaves is there behind AFTER_OTHERS().
+#define LET_OTHERS_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
+#define AFTER_OTHERS() asm volatile("griddepcontrol.wait;" ::: "memory")
 """
 
 VECTORS = {1: "float", 2: "float2", 4: "float4"}
@@ -151,9 +156,11 @@ class Product:
         a, b = self.tile_m * self.depth // self.knobs["vec_a"], self.depth * self.tile_n // self.knobs["vec_b"]
         return [("a", self.fetch_a, a, self.knobs["vec_a"]), ("b", self.fetch_b, b, self.knobs["vec_b"])]
 
-    def print_fetch(self, text, how):
+    def print_fetch(self, text, how, which="ab"):
         """how: "store" memory to shared, "load" memory to registers, "put" registers to shared, "async"."""
         for name, fetch, total, vec in self.fetches():
+            if name not in which:
+                continue
             trips = ceil_div(total, self.items)
             kind = VECTORS[vec]
             text.loop("trip", trips, 0)
@@ -217,7 +224,9 @@ class Product:
         text.close(4)
 
     def print_loop(self, text):
-        how, last = self.knobs["buffers"], "begin_step + n_steps"
+        how, last, early = self.knobs["buffers"], "begin_step + n_steps", self.knobs["early"]
+        if early and how == "one":
+            text("AFTER_OTHERS();")
         if how == "one":
             text("const I from = 0, to = 0;")
             text("for (I step = begin_step; step < begin_step + n_steps; step++) {")
@@ -231,30 +240,38 @@ class Product:
                 text(f"{VECTORS[vec]} {name}_held[{ceil_div(total, self.items)}];")
             text("{")
             text("const I step = begin_step, to = 0;")
-            self.print_fetch(text, "load")
+            self.print_fetch(text, "load", "b")  # weights: no kernel before this one writes them
+            if early:
+                text("AFTER_OTHERS();")
+            self.print_fetch(text, "load", "a")
             self.print_fetch(text, "put")
             text.close()
             text("BARRIER();")
             text("for (I at = 0; at < n_steps; at++) {")
             text("const I step = begin_step + at + 1, from = at % 2, to = 1 - from;")
-            text(f"if (step < {last}) {{")
+            # Not `step < begin + n`: where n is 2, ptxas 13.0 then store A's next tile over the one that is read.
+            text("if (at + 1 < n_steps) {")
             self.print_fetch(text, "load")
             text.close()
             self.print_sums(text)
-            text(f"if (step < {last}) {{")
+            text("if (at + 1 < n_steps) {")
             self.print_fetch(text, "put")
             text.close()
             text("BARRIER();")
             text.close()
         else:
             ahead = self.stages - 1
-            text(f"for (I to = 0; to < {ahead}; to++) {{")
-            text("const I step = begin_step + to;")
-            text(f"if (step < {last}) {{")
-            self.print_fetch(text, "async")
-            text.close()
-            text("COPY_COMMIT();")
-            text.close()
+            for which in ("b", "a") if early else ("ba",):
+                text(f"for (I to = 0; to < {ahead}; to++) {{")
+                text("const I step = begin_step + to;")
+                text(f"if (step < {last}) {{")
+                self.print_fetch(text, "async", which)
+                text.close()
+                if "a" in which:
+                    text("COPY_COMMIT();")
+                text.close()
+                if which == "b":
+                    text("AFTER_OTHERS();")
             text("I from = 0;")
             text("for (I at = 0; at < n_steps; at++) {")
             text(f"COPY_WAIT({ahead - 1});")
@@ -304,6 +321,8 @@ class Product:
         text(index_type(self.knobs))
         text(f"KERNEL({self.items}) {name}(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c) {{")
         text("SHARED")
+        if self.knobs["early"] == 1:
+            text("LET_OTHERS_BEGIN();")
         text(f"float *a_shared = (float *)pool, *b_shared = a_shared + {self.stages * self.words_a};")
         if self.knobs["order"] == "m":
             text(f"const I group_m = GROUP % {self.blocks_m}, group_n = GROUP / {self.blocks_m} % {self.blocks_n};")
@@ -321,12 +340,14 @@ class Product:
         text("sum[i][j] = 0.0f;")
         text.close(2)
         self.print_loop(text)
+        if self.knobs["early"] == 2:
+            text("LET_OTHERS_BEGIN();")
         if self.parts > 1:
             self.print_parts(text)
         self.print_stores(text)
         text.close()
         kernel = {"text": "\n".join(text.lines) + "\n", "name": name, "block": self.items, "shared": self.shared,
-                  "grid": self.blocks_m * self.blocks_n * self.split, "second": None}
+                  "grid": self.blocks_m * self.blocks_n * self.split, "second": None, "early": self.knobs["early"]}
         if self.split > 1:
             kernel["second"] = self.print_second(name + "_second")
             kernel["text"] += kernel["second"].pop("text")
@@ -338,6 +359,9 @@ class Product:
         vec = max(v for v in (1, 2, 4) if total % v == 0)
         text = Text()
         text(f"KERNEL(256) {name}(const float *__restrict__ parts, const float *, float *__restrict__ c) {{")
+        if self.knobs["early"]:
+            text("LET_OTHERS_BEGIN();")
+            text("AFTER_OTHERS();")
         text(f"const I at = (GROUP * 256 + ITEM) * {vec};")
         text(f"if (at < {total}) {{")
         text(f"float sum[{vec}] = {{0}};")
@@ -348,7 +372,8 @@ class Product:
         unrolled(text, ("i", vec))
         text("c[at + i] = sum[i];")
         text.close(3)
-        return {"text": "\n".join(text.lines) + "\n", "name": name, "block": 256, "shared": 0, "grid": ceil_div(total // vec, 256)}
+        return {"text": "\n".join(text.lines) + "\n", "name": name, "block": 256, "shared": 0, "grid": ceil_div(total // vec, 256),
+                "early": self.knobs["early"]}
 
 
 # ---- depthwise: an item has `c` channels of p x q outputs; staged: the block's input lies in shared memory

@@ -74,7 +74,7 @@ def others(shape, knobs):
             change("vec_b", vec_b=vec)
         for buffers in ("one", "regs", "async2", "async3", "async4"):
             change("buffers", buffers=buffers)
-        for split in (1, 2, 3, 4, 8, 16):
+        for split in (1, 2, 3, 4, 6, 8, 16):
             change("split", split=split)
         for parts in (1, 2, 4, 8):
             change("parts", parts=parts, k=[max(k[0], parts), k[1]])
@@ -86,6 +86,8 @@ def others(shape, knobs):
         change("a_order", a_order="km", pad_a=4)
         change("order", order="n" if knobs["order"] == "m" else "m")
         change("packed", packed=0)
+        for early in (0, 1, 2):
+            change("early", early=early)
         change("wide", wide=1)
         # Copies of an item apart (virtual threads, S1) or side by side (S3): the same tile.
         change("vthread off", m=[1, m[1], m[2] * m[0], m[3]], n=[1, n[1], n[2] * n[0], n[3]])
