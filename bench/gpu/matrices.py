@@ -92,6 +92,8 @@ def refused(shape, knobs):
             return "items"
     elif tile[0] != 64 * warps[0] or warps[1] != 1 or knobs["row"] != 128 or knobs["stages"] < 3:
         return "tile of a warpgroup"
+    elif (tile[1] // 2 + 40) * threads(knobs) > 65536:
+        return "registers"
     if knobs["copy"] == "tensor":
         return None
     items = threads(knobs)

@@ -14,12 +14,12 @@ import torch
 
 
 def image(name, form):
-    import torchvision
+    import torchvision  # here and below: not every machine with PyTorch has the others
     network = getattr(torchvision.models, name)(weights=None)
     return network.to(memory_format=form), (torch.randn(1, 3, 224, 224).to(memory_format=form),)
 
 
-def bert(_):
+def bert(_, __):
     import transformers
     config = transformers.BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
     return transformers.BertModel(config, add_pooling_layer=False), (torch.randint(0, 30000, (1, 128)),)
@@ -54,7 +54,7 @@ class Token(torch.nn.Module):
         return functional.linear(self.norms[-1](x), self.table.weight)
 
 
-def token(_):
+def token(_, __):
     return Token(), (torch.tensor([[17]]), torch.tensor([[127]]))
 
 
@@ -90,7 +90,7 @@ def main():
     for name in options.networks.split(","):
         make = NETWORKS[name]
         for form in (torch.channels_last, torch.contiguous_format) if make is image else (None,):
-            network, inputs = make(name, form) if make is image else make(form)
+            network, inputs = make(name, form)
             network = network.eval().cuda()
             for precision in PRECISIONS:
                 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
