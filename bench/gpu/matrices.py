@@ -13,7 +13,6 @@ the one before still runs).
 PRELUDE = r"""
 #define ITEM ((int)threadIdx.x)
 #define GROUP ((int)blockIdx.x)
-typedef unsigned short half_bits;
 static __device__ __forceinline__ unsigned address(const void *at) { return (unsigned)__cvta_generic_to_shared(at); }
 static __device__ __forceinline__ void copy_async(unsigned to, const void *from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0));

@@ -32,7 +32,7 @@ SHAPES = {shape["name"]: shape for shape in (
      "stride": 1, "pad": 1},
     {"kind": "softmax", "name": "softmax", "rows": 1536, "columns": 128})}
 
-# Limits of a device with 32-item warps. Registers: what gpu kernels of this form are expected to take.
+# Limits of a device with 32-item warps.
 MAX_ITEMS, MAX_SHARED, MAX_REGISTERS, MAX_COPIES = 1024, 96 * 1024, 232, 512
 
 
