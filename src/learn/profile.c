@@ -113,8 +113,9 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
   double all[SEER_NEST_MAX_ACCESSES], activations = 0;
   for (uint32_t a = 0; a < st->n_access; a++) {
     seer_nest_storage storage = st->access[a].storage;
+    uint8_t visit = st->access[a].visit;
     if (storage != SEER_NEST_REGISTER && storage != SEER_NEST_PACKED)
-      activations += feet->bytes[a][0];
+      activations += feet->bytes[a][visit ? visit - 1 : 0];
   }
   for (uint32_t depth = 0; depth <= st->n_loop && level >= 0; depth++) {
     double set = 0;
@@ -136,6 +137,10 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
         // read a whole run ago.
         bool is_weight = st->access[a].storage == SEER_NEST_PACKED;
         if (!is_weight && level > 0 && activations <= WARM_SHARE * size[level]) times = 0;
+        // So is what this visit made.
+        uint8_t visit = st->access[a].visit;
+        bool is_made = visit != 0 && !st->access[a].is_first;
+        if (is_made && feet->bytes[a][visit - 1] <= WARM_SHARE * size[level]) times = 0;
         out_moved[a][level] = bytes * times;
       }
       level--;
@@ -184,6 +189,7 @@ static uint32_t shared_dim(
 static double crossing_bytes(const seer_nest *nest, const seer_nest_statement *st,
     const seer_nest_access *access, double bytes, double threads) {
   bool is_common = access->storage == SEER_NEST_ARG || access->storage == SEER_NEST_SHARED;
+  is_common &= access->visit == 0 || access->is_first;
   if (!is_common || access->is_whole || threads < 2) return 0;
   uint32_t dim = shared_dim(nest, st, access), cut = cut_loop(st);
   if (dim == SEER_NEST_NO_DIM) return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dag/access.h"
+#include "space/in_place.h"
 #include "space/matrix.h"
 
 // ---- regions
@@ -399,6 +400,7 @@ static void fill_stage(filler *f, uint32_t stage) {
     frame->root[frame->n_root++] = (uint8_t)stage;
   } else {
     s->place = SEER_PLACE_AT;
+    s->in_place = false;
     s->at = location->at;
     s->depth = location->depth;
     seer_frame_region_start(frame, stage, s->at, s->depth, s->start);
@@ -456,6 +458,7 @@ static void fill(filler *f) {
     frame->root[i] = frame->root[--j];
     frame->root[j] = swap;
   }
+  seer_in_place_find(frame);
 }
 
 static const seer_sketch *sketch_of(const seer_sketch_list *list, const seer_schedule *schedule) {
@@ -493,7 +496,7 @@ int64_t seer_frame_local_bytes(const seer_frame *frame) {
   for (uint32_t k = 0; k < frame->sketch->n_order; k++) {
     uint32_t stage = frame->sketch->order[k];
     const seer_frame_stage *s = &frame->stage[stage];
-    if (s->place != SEER_PLACE_AT) continue;
+    if (s->place != SEER_PLACE_AT || s->in_place) continue;
     const seer_dag *dag = frame->sketch->dag;
     int64_t elems = 1;
     for (uint32_t d = 0; d < dag->stage[stage].n_space; d++) {

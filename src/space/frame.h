@@ -48,6 +48,7 @@ typedef struct {
 typedef struct {
   seer_place place;
   uint8_t at, depth;  // AT: inside the first `depth` loops of stage `at`
+  bool in_place;  // AT: it has no memory of its own (space/in_place.h)
   uint8_t n_loop;
   uint8_t n_parallel;
   uint16_t max_unroll;
@@ -88,8 +89,8 @@ void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_
 void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, seer_region *out_dim);
 
-// Bytes of the buffers of stages that are AT, per thread; n vectors and rows of a stage's register
-// tile.
+// Bytes of the buffers of stages that are AT and not in place, per thread; n vectors and rows of a
+// stage's register tile.
 int64_t seer_frame_local_bytes(const seer_frame *frame);
 typedef struct {
   // rows * vectors registers hold the tile; vectors = 1 without a vector loop

@@ -47,6 +47,11 @@ typedef struct {
   int64_t dim[SEER_MAX_RANK];  // extents of the buffer (of the region, when LOCAL or REGISTER)
   uint8_t loop_dim[SEER_NEST_MAX_LOOPS];  // dimension that loop l moves in; NO_DIM: none
   int32_t loop_coef[SEER_NEST_MAX_LOOPS];  // elements of that dimension per iteration
+  // Of memory that a value and one in place in it share (space/in_place.h): 1 + n, where what an
+  // iteration of the statement's first n loops touches is touched in no other. 0: of all other
+  // memory.
+  uint8_t visit;
+  bool is_first;  // of the accesses of a visit: it brings what the others find
   int64_t row_pitch;  // elements between rows (last dimension's neighbours)
   // Elements along each dimension that one iteration reads at constant distances (a transform reads
   // a window of its own): 1 where it is a single one. Those further apart than SEER_NEST_MAX_GAP

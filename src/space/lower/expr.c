@@ -131,6 +131,10 @@ static const seer_pack *whole_pack(seer_lower *lower, uint32_t dag_buf) {
 uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
   if (lower->buf_of[dag_buf] != 0) return lower->buf_of[dag_buf] - 1;
   const seer_dag_buf *from = &lower->dag->buf[dag_buf];
+  if (from->kind == SEER_BUF_STAGE && lower->frame->stage[from->stage].place == SEER_PLACE_AT &&
+      !seer_lower_has_region(lower, from->stage)) {
+    return seer_lower_buf(lower, lower->dag->stage[lower->frame->stage[from->stage].at].out[0]);
+  }
   seer_loop_buf buf = {
       .name = from->name, .dtype = from->dtype, .dag_buf = dag_buf, .rank = from->rank};
   memcpy(buf.dim, from->dim, sizeof(buf.dim));
@@ -276,7 +280,7 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
           pack.n, predicate, otherwise);
     }
   }
-  if (place == SEER_PLACE_AT) {
+  if (is_stage && seer_lower_has_region(lower, from->stage)) {
     const seer_lower_stage *maker = &lower->stage[from->stage];
     for (uint32_t k = 0; k < load->n_index; k++) {
       at[k] =

@@ -48,7 +48,7 @@ static seer_status emit_store(
     axis[a] = seer_linear_emit(pool, &at);
     if (a >= stage->n_space) continue;
     node.index[a] = axis[a];
-    if (lower->frame->stage[s].place != SEER_PLACE_AT) continue;
+    if (!seer_lower_has_region(lower, s)) continue;
     node.index[a] = seer_linear_normal(
         pool, seer_expr_binary(pool, SEER_EXPR_SUB, axis[a], lower->stage[s].start[a]));
   }
@@ -101,7 +101,7 @@ static seer_status emit_attached(
   for (uint32_t k = n; k-- > 0;) SEER_TRY(seer_lower_start(lower, mine[k], block));
   for (uint32_t k = 0; k < n; k++) {
     const seer_dag_stage *stage = &lower->dag->stage[mine[k]];
-    for (uint32_t v = 0; v < stage->n_values; v++) {
+    for (uint32_t v = 0; v < stage->n_values && seer_lower_has_region(lower, mine[k]); v++) {
       seer_loop_node alloc = {.kind = SEER_NODE_ALLOC, .stage = mine[k], .n_values = 1};
       alloc.buf[0] = seer_lower_buf(lower, stage->out[v]);
       if (lower->dag->buf[stage->out[v]].is_output) {

@@ -90,6 +90,11 @@ uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int
 bool seer_lower_is_faulty(
     seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
 
+// True if stage `s` has a buffer of its own that is addressed relative to its region's start.
+static inline bool seer_lower_has_region(const seer_lower *lower, uint32_t s) {
+  return lower->frame->stage[s].place == SEER_PLACE_AT && !lower->frame->stage[s].in_place;
+}
+
 // ---- expr.c
 // Substitutes inlined stages into the bodies of all others.
 void seer_lower_flatten(seer_lower *lower);

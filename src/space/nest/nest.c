@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dag/access.h"
+#include "space/in_place.h"
 #include "space/nest/internal.h"
 
 // ---- per candidate
@@ -364,6 +365,22 @@ static void merge_access(maker *m, seer_nest_statement *st) {
   }
 }
 
+// The buffer in whose memory the values of `buf` are, and what the access says of it.
+static uint32_t home_of(const maker *m, uint32_t buf, seer_nest_access *access) {
+  access->visit = 0;
+  access->is_first = false;
+  if (m->dag->buf[buf].kind != SEER_BUF_STAGE) return buf;
+  uint32_t at = m->dag->buf[buf].stage;
+  const seer_frame_stage *stage = &m->frame->stage[at];
+  bool is_elsewhere = stage->place == SEER_PLACE_AT && stage->in_place;
+  if (is_elsewhere) at = stage->at;
+  // Who reads the root's value does so in a later phase.
+  bool has_visit = is_elsewhere || (stage->place == SEER_PLACE_ROOT && access->is_write);
+  if (has_visit) access->visit = (uint8_t)(seer_in_place_visit(m->frame, at) + 1);
+  access->is_first = is_elsewhere && access->is_write;
+  return is_elsewhere ? m->dag->stage[at].out[0] : buf;
+}
+
 static void add_access(maker *m, seer_nest_statement *st, uint32_t buf_id,
     const seer_access_dim *index, bool is_guarded, bool is_write, bool packs) {
   if (st->n_access == SEER_NEST_MAX_ACCESSES) {
@@ -371,12 +388,13 @@ static void add_access(maker *m, seer_nest_statement *st, uint32_t buf_id,
     return;
   }
   seer_nest_access *out = &st->access[st->n_access++];
+  out->is_write = is_write;
+  buf_id = home_of(m, buf_id, out);
   const seer_dag_buf *buf = &m->dag->buf[buf_id];
   const seer_dag_stage *stage = &m->dag->stage[st->stage];
   uint32_t n_axis = (uint32_t)stage->n_space + stage->n_reduce;
   out->buf = buf_id;
   out->storage = storage_of(m, buf_id);
-  out->is_write = is_write;
   out->is_guarded = is_guarded;
   out->is_whole = false;
   out->elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype);
@@ -583,7 +601,7 @@ static void localise(maker *m) {
 static void total_bytes(maker *m) {
   for (uint32_t s = 0; s < m->dag->n_stage; s++) {
     const seer_dag_stage *stage = &m->dag->stage[s];
-    if (m->frame->stage[s].place != SEER_PLACE_AT) continue;
+    if (m->frame->stage[s].place != SEER_PLACE_AT || m->frame->stage[s].in_place) continue;
     if (storage_of(m, stage->out[0]) != SEER_NEST_LOCAL) continue;
     uint64_t elems = 1;
     for (uint32_t d = 0; d < stage->n_space; d++) elems *= (uint64_t)m->frame->stage[s].region[d];

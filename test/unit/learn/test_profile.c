@@ -381,6 +381,36 @@ static void small_operands_stay(void **state) {
     learn_near(access[a].moved[0], (a < 2 ? 8 : 1) * 16 * 1024.0, "moved past what stays");
 }
 
+// What was made in the same visit is there; what makes it brings it, but is warm by what a visit
+// touches.
+static void values_in_place(void **state) {
+  (void)state;
+  const double kib = 1024;
+  learn_gemm(&nest);
+  seer_nest_access *shared = &nest.statement[0].access[0];
+  seer_access_profile access[SEER_NEST_MAX_ACCESSES];
+  seer_statement_profile p;
+  seer_target target = test_target_wide;
+  target.l2_bytes = 40 << 10;  // too small for two activations of 16 KiB
+  seer_profile_statement(&nest, &nest.statement[0], &target, &p, access);
+  learn_near(access[0].moved[0], 16 * kib, "moved");
+  learn_near(access[0].moved[1], 16 * kib, "moved into a cold L2");
+  shared->visit = 2;  // of an iteration of the first loop
+  seer_profile_statement(&nest, &nest.statement[0], &target, &p, access);
+  for (uint32_t l = 0; l < 3; l++) learn_near(access[0].moved[l], 0, "made in this visit");
+  shared->visit = 1;  // of the whole statement
+  target.l1_bytes = 20 << 10;
+  seer_profile_statement(&nest, &nest.statement[0], &target, &p, access);
+  assert_true(access[0].moved[0] > 0);
+  learn_near(access[0].moved[1], 0, "made in this visit, gone from L1");
+  shared->is_first = true;
+  shared->visit = 2;
+  target.l1_bytes = test_target_wide.l1_bytes;
+  seer_profile_statement(&nest, &nest.statement[0], &target, &p, access);
+  learn_near(access[0].moved[0], 16 * kib, "the first of a visit");
+  learn_near(access[0].moved[1], 0, "the first of a visit, warm");
+}
+
 // Data comes in lines of 64 bytes.
 static void bytes_of_whole_lines(void **state) {
   (void)state;
@@ -498,7 +528,8 @@ int main(void) {
       cmocka_unit_test(sums_of_products_by_type), cmocka_unit_test(windows_share_loads),
       cmocka_unit_test(loads_by_storage), cmocka_unit_test(guards_cost_at_the_border_only),
       cmocka_unit_test(bytes_by_level_of_cache), cmocka_unit_test(small_operands_stay),
-      cmocka_unit_test(bytes_of_whole_lines), cmocka_unit_test(lines_that_cross_threads),
-      cmocka_unit_test(lines_that_cross_between_phases), cmocka_unit_test(accesses_of_a_product)};
+      cmocka_unit_test(values_in_place), cmocka_unit_test(bytes_of_whole_lines),
+      cmocka_unit_test(lines_that_cross_threads), cmocka_unit_test(lines_that_cross_between_phases),
+      cmocka_unit_test(accesses_of_a_product)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
