@@ -47,7 +47,7 @@ static seer_status pass_on(void *user, const seer_record *record) {
   walk *w = user;
   seer_schedule schedule;
   bool is_timed = record->cls == SEER_MEASURED_OK && record->n_samples > 0 && !record->is_twin;
-  if (!is_timed || seer_record_judge(&w->rule, record, &schedule, NULL) != SEER_RECORD_SOUND)
+  if (!is_timed || seer_record_examine(&w->rule, record, &schedule, NULL) != SEER_RECORD_SOUND)
     return SEER_OK;
   w->visit(w->user, record, &schedule);
   w->n++;

@@ -11,7 +11,7 @@
 #include "base/os.h"
 #include "front/front.h"
 #include "models/models.h"
-#include "search/untuned.h"
+#include "search/unmeasured.h"
 
 static const uint32_t numbers[] = {400, 2000, 5000, 20000, 50000};
 
@@ -29,15 +29,15 @@ typedef struct {
   uint32_t n_stale;
 } bench;
 
-static seer_untuned find(const bench *b, uint32_t t, seer_sketch_list *sketches, uint32_t n) {
-  seer_untuned_options options = {.sketches = sketches,
+static seer_unmeasured find(const bench *b, uint32_t t, seer_sketch_list *sketches, uint32_t n) {
+  seer_unmeasured_options options = {.sketches = sketches,
       .target = b->target,
       .task = t,
       .seed = 1,
       .n_drafts = n,
       .n_stale = b->n_stale};
-  seer_untuned out;
-  die(seer_untuned_find(&options, &out));
+  seer_unmeasured out;
+  die(seer_unmeasured_find(&options, &out));
   return out;
 }
 
@@ -46,7 +46,7 @@ static void run(const bench *b, uint32_t n) {
   uint64_t tries = 0, drafted = 0;
   uint64_t start = seer_os_now_ns();
   for (uint32_t t = 0; t < b->network->n_task; t++) {
-    seer_untuned found = find(b, t, b->sketches[t], n);
+    seer_unmeasured found = find(b, t, b->sketches[t], n);
     sum += found.estimate_s * b->network->task[t].weight;
     tries += found.n_drafts;
     drafted += found.counts.drafted;
@@ -60,7 +60,7 @@ static void run(const bench *b, uint32_t n) {
 static void show_each(const bench *b, uint32_t n) {
   for (uint32_t t = 0; t < b->network->n_task; t++) {
     const seer_task *task = &b->network->task[t];
-    seer_untuned any = find(b, t, b->sketches[t], n), exact = find(b, t, b->exact[t], n);
+    seer_unmeasured any = find(b, t, b->sketches[t], n), exact = find(b, t, b->exact[t], n);
     printf("  %3u %-44s x%u %9.2f us, exact %9.2f us, %s\n", t, task->name, task->weight,
         any.estimate_s * 1e6, exact.estimate_s * 1e6,
         b->sketches[t]->sketch[any.schedule.sketch]->signature);

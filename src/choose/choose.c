@@ -267,7 +267,7 @@ static seer_status of_form(void *user, const seer_record *record) {
       record->place != SEER_RECORD_ELSEWHERE;
   seer_schedule schedule;
   uint64_t form;
-  if (!is_ok || seer_record_judge(&f->rule, record, &schedule, NULL) != SEER_RECORD_SOUND)
+  if (!is_ok || seer_record_examine(&f->rule, record, &schedule, NULL) != SEER_RECORD_SOUND)
     return SEER_OK;
   double ratio = ratio_of(f, record);
   bool is_better =

@@ -313,7 +313,7 @@ static seer_status choose_form(group *g, const seer_target *target, double max_l
 }
 
 static seer_status share_group(const seer_network *network, const seer_target *target,
-    double max_loss, seer_share_judge judge, void *user, group *g, seer_choice *choice,
+    double max_loss, seer_share_trial trial, void *user, group *g, seer_choice *choice,
     seer_share_counts *counts) {
   bool is_same = true;
   for (uint32_t k = 0; k < g->n; k++) {
@@ -331,7 +331,7 @@ static seer_status share_group(const seer_network *network, const seer_target *t
     seer_choice shared = choice[t];
     double ratio = 0;
     SEER_TRYF(
-        judge(user, &g->best_offer[k], &shared, &ratio), "task %u, %s", t, network->task[t].name);
+        trial(user, &g->best_offer[k], &shared, &ratio), "task %u, %s", t, network->task[t].name);
     bool is_shared = ratio > 0 && ratio <= 1 + max_loss;
     if (is_shared) choice[t] = shared;
     *(is_shared ? &counts->n_adapted : &counts->n_apart) += 1;
@@ -340,7 +340,7 @@ static seer_status share_group(const seer_network *network, const seer_target *t
 }
 
 seer_status seer_share_weights(const seer_network *network, const seer_target *target,
-    double max_loss, seer_share_judge judge, void *user, seer_choice *choice,
+    double max_loss, seer_share_trial trial, void *user, seer_choice *choice,
     seer_share_counts *out_counts) {
   *out_counts = (seer_share_counts){0, 0};
   seer_arena *arena = seer_arena_create("groups");
@@ -360,7 +360,7 @@ seer_status seer_share_weights(const seer_network *network, const seer_target *t
     for (uint32_t t = 0; t < n_task && found.root[r] == r; t++)
       if (found.root[t] == r) g.task[g.n++] = t;
     if (g.n > 1)
-      status = share_group(network, target, max_loss, judge, user, &g, choice, out_counts);
+      status = share_group(network, target, max_loss, trial, user, &g, choice, out_counts);
   }
   seer_arena_destroy(arena);
   return status;

@@ -2,7 +2,7 @@
 // another number of rows within one) are stored once: their schedules are made to read one packed
 // form. A weight that tasks of two kinds read is gather.c's business.
 //
-// Threads: any, each with choices of its own. Errors: those of lowering and of `judge`; choices
+// Threads: any, each with choices of its own. Errors: those of lowering and of `trial`; choices
 // that were changed until then stay changed, and each is sound.
 #ifndef SEER_CHOOSE_SHARE_H
 #define SEER_CHOOSE_SHARE_H
@@ -36,7 +36,7 @@ typedef struct {
 
 // Takes one of the offers, or another schedule of that form, into *out_choice. *out_ratio: its time
 // against own's; 0: there is none.
-typedef seer_status (*seer_share_judge)(
+typedef seer_status (*seer_share_trial)(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio);
 
 typedef struct {
@@ -47,7 +47,7 @@ typedef struct {
 // Changes choice[task id] of tasks that share weights (others are left as they are).
 //   max_loss  share of its time that a task may lose (option share-weights)
 SEER_MUST_USE seer_status seer_share_weights(const seer_network *network, const seer_target *target,
-    double max_loss, seer_share_judge judge, void *user, seer_choice *choice,
+    double max_loss, seer_share_trial trial, void *user, seer_choice *choice,
     seer_share_counts *out_counts);
 
 #endif

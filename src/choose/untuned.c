@@ -1,4 +1,4 @@
-// untuned.c - a search for each task (search/untuned.h), tasks side by side.
+// untuned.c - a search for each task (search/unmeasured.h), tasks side by side.
 #include "choose/untuned.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct {
 
 static seer_status choose(void *user) {
   const part *p = user;
-  seer_untuned_options options = {.sketches = p->task->sketches,
+  seer_unmeasured_options options = {.sketches = p->task->sketches,
       .target = p->job->how->target,
       .task = p->task->task,
       .seed = p->job->how->seed,
@@ -34,8 +34,8 @@ static seer_status choose(void *user) {
       .n_threads = p->job->n_threads,
       .max_packed_bytes = p->task->max_packed_bytes,
       .bank = p->job->how->bank};
-  seer_untuned found;
-  SEER_TRY(seer_untuned_find(&options, &found));
+  seer_unmeasured found;
+  SEER_TRY(seer_unmeasured_find(&options, &found));
   p->task->schedule = found.schedule;
   p->task->seconds = found.estimate_s;
   return SEER_OK;

@@ -11,14 +11,14 @@
 #ifndef SEER_CHOOSE_UNTUNED_H
 #define SEER_CHOOSE_UNTUNED_H
 
-#include "search/untuned.h"
+#include "search/unmeasured.h"
 #include "setup/context.h"
 
 // A task whose choice is asked for.
 typedef struct {
   uint32_t task;  // id
   const seer_sketch_list *sketches;
-  uint64_t max_packed_bytes;  // as for seer_untuned_find
+  uint64_t max_packed_bytes;  // as for seer_unmeasured_find
   seer_schedule schedule;  // out
   double seconds;  // out: by the analytic model
 } seer_untuned_task;
@@ -28,7 +28,7 @@ typedef struct {
   const seer_target *target;
   uint64_t seed;
   uint32_t n_threads;  // 0: as many as this process may use; the choices do not depend on it
-  const seer_bank *bank;  // that has the last word (search/untuned.h); NULL: the estimate has it
+  const seer_bank *bank;  // that has the last word (search/unmeasured.h); NULL: the estimate has it
 } seer_untuned_how;
 
 SEER_MUST_USE seer_status seer_untuned_choose(

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "tune/report.h"
+#include "cli/report.h"
 #include "tune/tune.h"
 
 // A signal handler has no other way to say it, and to reach the session.

@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "choose/gather.h"
 #include "choose/plain.h"
+#include "choose/tables.h"
 #include "cli/against.h"
 #include "cli/command.h"
 #include "cli/layers.h"
 #include "cli/verify_report.h"
-#include "library/bound.h"
+#include "library/binding.h"
 #include "library/description.h"
 #include "library/steps.h"
 #include "library/tolerance.h"
@@ -44,7 +44,7 @@ typedef struct {
 static seer_status build_literal(comparison *c, seer_arena *arena) {
   seer_choice *choices = NULL;
   SEER_TRY(seer_plain_choices(c->context, c->network, arena, &choices));
-  SEER_TRY(seer_select_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->dir));
+  SEER_TRY(seer_choice_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->dir));
   return seer_use_open(c->context, c->dir, "", c->tuned.pool, false, arena, &c->literal);
 }
 
@@ -315,12 +315,12 @@ static seer_status take_precision(comparison *c) {
 static seer_status load_and_compare(comparison *c) {
   seer_context *context = c->context;
   SEER_TRY(take_shapes(context, &c->tuned));
-  SEER_TRY(seer_bound_take(context, &c->tuned));
+  SEER_TRY(seer_binding_take(context, &c->tuned));
   SEER_TRY(take_precision(c));
   SEER_TRY(seer_os_temp_dir("familyseer-verify", c->arena, &c->dir));
   SEER_TRY(seer_context_find_target(context));
   SEER_TRY(seer_front_load_literal(context, c->model, seer_model_build, c->arena, &c->network));
-  SEER_TRY(seer_bound_compare(&c->tuned, c->network->graph));
+  SEER_TRY(seer_binding_compare(&c->tuned, c->network->graph));
   if (!c->is_peer) SEER_TRY(build_literal(c, c->arena));
   return compare_sets(c);
 }

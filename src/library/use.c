@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "dag/dtype.h"
 #include "front/onnx/dtype.h"
-#include "library/bound.h"
+#include "library/binding.h"
 #include "runtime/exec.h"
 #include "setup/shapes.h"
 #include "setup/usage.h"
@@ -183,7 +183,7 @@ static int32_t find_input(const seer_use *use, const char *name) {
 }
 
 static seer_status no_input(const seer_use *use, const char *name) {
-  SEER_TRY(seer_bound_refuse(use, name));
+  SEER_TRY(seer_binding_refuse(use, name));
   seer_text names;
   seer_text_init(&names, use->arena);
   for (int32_t i = 0; i < use->n_inputs; i++)

@@ -92,8 +92,8 @@ typedef struct {
   seer_measured_class cls;  // why there are no pairs; OK where there are, or none were asked for
 } seer_measure_ab;
 // What n pairs, of one comparison or of several, show (pairs.c). None: p_value 1, else zeros.
-#define SEER_MEASURE_MAX_JUDGED 1024  // pairs
-seer_measure_ab seer_measure_judge(const seer_measure_pair *pairs, uint32_t n);
+#define SEER_MEASURE_MAX_SUMMARISED 1024  // pairs
+seer_measure_ab seer_measure_summarise(const seer_measure_pair *pairs, uint32_t n);
 
 typedef struct {
   const char *name;  // "local", "fake", "replay"

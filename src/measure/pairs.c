@@ -5,11 +5,11 @@
 #include "base/stats.h"
 #include "measure/measure.h"
 
-seer_measure_ab seer_measure_judge(const seer_measure_pair *pairs, uint32_t n) {
-  SEER_ASSERT(n <= SEER_MEASURE_MAX_JUDGED, "%u pairs", n);
+seer_measure_ab seer_measure_summarise(const seer_measure_pair *pairs, uint32_t n) {
+  SEER_ASSERT(n <= SEER_MEASURE_MAX_SUMMARISED, "%u pairs", n);
   seer_measure_ab ab = {.p_value = 1, .n_pairs = n};
   if (n == 0) return ab;
-  double values[SEER_MEASURE_MAX_JUDGED];
+  double values[SEER_MEASURE_MAX_SUMMARISED];
   uint32_t wins = 0;
   for (uint32_t i = 0; i < n; i++) {
     values[i] = pairs[i].baseline_seconds / pairs[i].seconds;

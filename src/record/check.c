@@ -66,7 +66,7 @@ static seer_status judge_row(judge *j, task *t, sqlite3_stmt *row) {
     seer_status_free(why);
     why = SEER_OK;
     judged.verdict = t->verdict;
-    if (rule) judged.verdict = seer_record_judge(rule, &record, &schedule, &why);
+    if (rule) judged.verdict = seer_record_examine(rule, &record, &schedule, &why);
     if (judged.verdict != SEER_RECORD_OTHER_RULES) break;
   }
   judged.why = why ? seer_status_message(why) : t->why;

@@ -83,7 +83,7 @@ seer_record_verdict seer_record_judge_numbers(const seer_record *record) {
   return is_ok ? SEER_RECORD_SOUND : SEER_RECORD_BAD_TIME;
 }
 
-seer_record_verdict seer_record_judge(const seer_record_rule *rule, const seer_record *record,
+seer_record_verdict seer_record_examine(const seer_record_rule *rule, const seer_record *record,
     seer_schedule *out_schedule, seer_status *out_why) {
   if (out_why) *out_why = SEER_OK;
   seer_record_verdict verdict = seer_record_judge_numbers(record);

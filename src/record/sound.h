@@ -25,7 +25,7 @@ typedef struct seer_record_rule {
 seer_record_rule seer_record_rule_of(const seer_sketch_list *sketches);
 // out_schedule: set where the verdict is SOUND. out_why: NULL, or gets the parser's own words where
 // there are any, owned by the caller.
-seer_record_verdict seer_record_judge(const seer_record_rule *rule, const seer_record *record,
+seer_record_verdict seer_record_examine(const seer_record_rule *rule, const seer_record *record,
     seer_schedule *out_schedule, seer_status *out_why);
 // Was it measured for itself, or has it failed? Else its time is of a moment: of a comparison in
 // turns, of a twin's measurement, or of the network, which have no samples of their own.

@@ -25,7 +25,7 @@ static seer_status find(
   return SEER_OK;
 }
 
-static double settle(double stored, double now) { return now > FASTER * stored ? now : stored; }
+static double faster_of(double stored, double now) { return now > FASTER * stored ? now : stored; }
 
 static seer_status measure(seer_context *context, seer_records *records, seer_arena *arena) {
   seer_target target = *seer_context_target(context);
@@ -34,10 +34,10 @@ static seer_status measure(seer_context *context, seer_records *records, seer_ar
   SEER_TRY(seer_context_measure_target(context));
   if (!has) return SEER_OK;
   const seer_target *now = seer_context_target(context);
-  target.peak_gflops = settle(target.peak_gflops, now->peak_gflops);
-  target.dram_gbs = settle(target.dram_gbs, now->dram_gbs);
-  target.l2_gbs = settle(target.l2_gbs, now->l2_gbs);
-  target.l3_gbs = settle(target.l3_gbs, now->l3_gbs);
+  target.peak_gflops = faster_of(target.peak_gflops, now->peak_gflops);
+  target.dram_gbs = faster_of(target.dram_gbs, now->dram_gbs);
+  target.l2_gbs = faster_of(target.l2_gbs, now->l2_gbs);
+  target.l3_gbs = faster_of(target.l3_gbs, now->l3_gbs);
   seer_context_set_target(context, &target);
   return SEER_OK;
 }

@@ -370,7 +370,7 @@ static seer_status first_sound(const seer_records *r, sqlite3_stmt *statement,
     seer_record record;
     status = seer_records_step(r, statement, &has_row);
     if (status || !has_row || !seer_record_read(statement, &record)) continue;
-    if (rule && seer_record_judge(rule, &record, &schedule, NULL) != SEER_RECORD_SOUND) continue;
+    if (rule && seer_record_examine(rule, &record, &schedule, NULL) != SEER_RECORD_SOUND) continue;
     if (rule && out_schedule) *out_schedule = schedule;
     *out = record;
     keep_strings(out, arena);
@@ -428,7 +428,7 @@ seer_status seer_records_heard(seer_records *r, int64_t workload, int64_t target
     seer_record record;
     status = seer_records_step(r, statement, &has_row);
     if (status || !has_row || !seer_record_read(statement, &record)) continue;
-    if (seer_record_judge(rule, &record, &out[*out_n], NULL) != SEER_RECORD_SOUND) continue;
+    if (seer_record_examine(rule, &record, &out[*out_n], NULL) != SEER_RECORD_SOUND) continue;
     bool is_new = true;
     for (uint32_t k = 0; k < *out_n && is_new; k++)
       is_new = !seer_schedule_equal(&out[k], &out[*out_n]);

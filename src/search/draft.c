@@ -13,6 +13,9 @@
 #include "space/frame.h"
 #include "space/nest.h"
 
+#include <math.h>
+
+#define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 #define MAX_TRIES 6  // of a sampler or mutator that refuses
 #define CROSS_SHARE 0.15
 #define MAX_PARENTS 64  // drawn for one offspring, of which none has a mutation
@@ -374,6 +377,8 @@ static seer_status run_islands(job *j, uint32_t n_threads) {
   for (uint32_t t = 0; t < n_threads; t++) destroy_place(places[t]);
   return status;
 }
+
+double seer_draft_sketch_weight(double ratio) { return fmax(SKETCH_FLOOR, ratio * ratio * ratio); }
 
 seer_status seer_draft(const seer_draft_space *space, const seer_draft_order *orders,
     uint32_t n_orders, uint64_t seed, seer_draft_pool *pool, seer_search_counts *counts) {

@@ -74,6 +74,10 @@ typedef struct {
   double mutation_chance;
 } seer_draft_order;
 
+// How often a sketch is drawn, beside others, whose best time is 1 / ratio of the best of all: in
+// proportion to the cube, but a bad one keeps a share of what a uniform draw would be.
+double seer_draft_sketch_weight(double ratio);
+
 // Adds to the pool, and to the counts. Candidates that are there stay where they are.
 SEER_MUST_USE seer_status seer_draft(const seer_draft_space *space, const seer_draft_order *orders,
     uint32_t n_orders, uint64_t seed, seer_draft_pool *pool, seer_search_counts *counts);

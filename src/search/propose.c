@@ -18,7 +18,6 @@
 #define BEST_PER_PICK 2  // of an evolution: what it hands on is twice what is measured
 #define RANDOM_PER_PICK 3  // of those that are picked at random: drawn, as some are known
 #define EARLY_TRIALS 64  // of a task, of which each formulation gets a share
-#define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 #define NEW_TRIES 8  // draws for a random candidate without known look-alikes
 
 // ---- the pool
@@ -36,7 +35,7 @@ static const double *weigh_sketches(seer_search *s) {
   for (uint32_t k = 0; k < s->options.sketches->n; k++) {
     double ratio = s->sketch_best[k] > 0 && best > 0 ? best / s->sketch_best[k] : 1;
     bool is_weighed = s->options.strategy->favours_good_sketches;
-    weight[k] = is_weighed ? fmax(SKETCH_FLOOR, ratio * ratio * ratio) : 1;
+    weight[k] = is_weighed ? seer_draft_sketch_weight(ratio) : 1;
   }
   return weight;
 }

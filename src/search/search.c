@@ -248,7 +248,7 @@ static double distance(const seer_schedule *a, const seer_schedule *b, double mo
   return sum;
 }
 
-void seer_search_settle(const seer_search *s, seer_schedule *schedule) {
+void seer_search_to_nearest(const seer_search *s, seer_schedule *schedule) {
   seer_schedule normal = *schedule;
   seer_schedule_normalise(s->options.sketches, &normal);
   double least = SETTLED_NEAR;

@@ -50,7 +50,7 @@ SEER_MUST_USE seer_status seer_search_restrict(
 // that differ by few doublings in all; where there is none, and in a search of the whole space, it
 // stays. So what is carried over counts where a table is searched, which has
 // next to nothing of what re-fitting makes.
-void seer_search_settle(const seer_search *search, seer_schedule *schedule);
+void seer_search_to_nearest(const seer_search *search, seer_schedule *schedule);
 // To be measured before anything else: the untuned choice, what records have of this very task; of
 // a strategy without guests also winners of relatives. Known or invalid ones are left out.
 void seer_search_queue(seer_search *search, const seer_schedule *schedule, seer_origin origin);

@@ -23,7 +23,7 @@ static seer_status take(void *user, const seer_record *record) {
     g->counts->n_left_out++;
     return SEER_OK;
   }
-  if (seer_record_judge(&g->rule, record, &schedule, NULL) != SEER_RECORD_SOUND) {
+  if (seer_record_examine(&g->rule, record, &schedule, NULL) != SEER_RECORD_SOUND) {
     g->counts->n_unsound++;
     return SEER_OK;
   }

@@ -141,7 +141,7 @@ static seer_status take_record(void *user, const seer_record *record) {
   seer_schedule schedule;
   bool has_time = record->cls == SEER_MEASURED_OK;
   if (!seer_record_is_own_time(record)) return SEER_OK;
-  if (seer_record_judge(&r->rule, record, &schedule, NULL) != SEER_RECORD_SOUND) {
+  if (seer_record_examine(&r->rule, record, &schedule, NULL) != SEER_RECORD_SOUND) {
     r->p->counts->n_unusable++;
     return SEER_OK;
   }

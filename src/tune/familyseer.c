@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/recover.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 #include "setup/usage.h"
 #include "tune/tune.h"
 
@@ -232,7 +232,7 @@ static seer_status compile(seer_tuner *t, const char *folder, const char *b) {
   (void)b;
   SEER_TRY(need(t, t->is_loaded, "no network is loaded"));
   if (t->tuning.was_run && t->tuning.choices)
-    return seer_select_build(
+    return seer_choice_build(
         t->context, t->precise.taken->network, t->tuning.choices, SEER_BUILD_LIBRARY, folder);
   SEER_TRY(seer_precise_decide(&t->precise, SEER_PRECISE_COMPILE));
   return seer_precise_write(&t->precise, SEER_BUILD_LIBRARY, folder);

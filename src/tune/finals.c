@@ -162,7 +162,8 @@ static void rank(seer_final *final) {
   if (!has_pairs) return;  // there was no time: as the search has them
   for (uint32_t k = 0; k < final->n_left; k++) {
     seer_finalist *c = &final->list[k];
-    c->ab = seer_measure_judge(c->pairs.pair, seer_finalist_is_lost(c) ? 0 : (uint32_t)c->pairs.n);
+    c->ab =
+        seer_measure_summarise(c->pairs.pair, seer_finalist_is_lost(c) ? 0 : (uint32_t)c->pairs.n);
   }
   qsort(final->list, final->n_left, sizeof(*final->list), by_speedup);
 }

@@ -22,9 +22,9 @@ static seer_finalist *holder_of(const seer_final *final) {
   return NULL;
 }
 
-static seer_measure_ab judge(const seer_pair_list *list) {
-  size_t n = list->n < SEER_MEASURE_MAX_JUDGED ? list->n : SEER_MEASURE_MAX_JUDGED;
-  return seer_measure_judge(list->pair, (uint32_t)n);
+static seer_measure_ab summary_of(const seer_pair_list *list) {
+  size_t n = list->n < SEER_MEASURE_MAX_SUMMARISED ? list->n : SEER_MEASURE_MAX_SUMMARISED;
+  return seer_measure_summarise(list->pair, (uint32_t)n);
 }
 
 static void note_refusal(seer_final *final, const seer_measure_ab *ab) {
@@ -57,7 +57,7 @@ static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_as
 }
 
 // From list[at] on: until somebody needs fresh pairs, or the task is over.
-static seer_status settle(const seer_finals *f, seer_final *final) {
+static seer_status ask_next(const seer_finals *f, seer_final *final) {
   for (; final->at < final->n; final->at++) {
     seer_finalist *c = &final->list[final->at];
     bool is_asked = c->is_holder && !seer_finalist_is_lost(c) && final->holder_fresh.n == 0,
@@ -65,7 +65,7 @@ static seer_status settle(const seer_finals *f, seer_final *final) {
     if (!c->is_holder) SEER_TRY(call_up(f, final, &is_asked));
     if (is_asked) return SEER_OK;
     if (!c->is_holder) continue;
-    seer_measure_ab fresh = judge(&final->holder_fresh);
+    seer_measure_ab fresh = summary_of(&final->holder_fresh);
     if (seer_finalist_is_lost(c)) fresh = untimed(c);
     SEER_TRY(f->court.defend(f->court.user, final->task, c, &fresh, &is_kept));
     if (is_kept) return end(f, final, false);
@@ -105,8 +105,8 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
 // What the fresh pairs show.
 static seer_status look(const seer_finals *f, seer_final *final) {
   seer_finalist *c = &final->list[final->at];
-  if (c->is_holder) return settle(f, final);
-  seer_measure_ab fresh = judge(&final->fresh), against = judge(&final->against_holder);
+  if (c->is_holder) return ask_next(f, final);
+  seer_measure_ab fresh = summary_of(&final->fresh), against = summary_of(&final->against_holder);
   if (seer_finalist_is_lost(c)) fresh = untimed(c);
   bool has_holder = holder_of(final) != NULL;
   double max_p = SEER_FINALS_MAX_P * pow(0.5, ++final->n_looks);
@@ -124,7 +124,7 @@ static seer_status look(const seer_finals *f, seer_final *final) {
   note_refusal(final, &fresh);
   final->n_refused++;
   final->at++;
-  return settle(f, final);
+  return ask_next(f, final);
 }
 
 // Is there a visit number v, from 0? How many there are says nothing of what they have shown.
@@ -138,7 +138,7 @@ static bool is_visit(const seer_finals *f, uint32_t v) {
 seer_status seer_finals_decide(const seer_finals *f, seer_final *tasks, uint32_t n) {
   uint32_t n_open = 0;
   for (uint32_t t = 0; t < n; t++) {
-    if (!tasks[t].is_over) SEER_TRY(settle(f, &tasks[t]));
+    if (!tasks[t].is_over) SEER_TRY(ask_next(f, &tasks[t]));
     n_open += !tasks[t].is_over;
   }
   while (n_open > 0) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 #include "library/contest.h"
 #include "models/models.h"
 
@@ -118,7 +118,7 @@ static seer_status build_quietly(
   SEER_TRY(use_precision(p, v));
   if (*dump) SEER_TRY(seer_context_set(p->context, "dump", ""));
   seer_status status =
-      seer_select_build(p->context, v->network, choices, SEER_BUILD_LIBRARY, v->folder);
+      seer_choice_build(p->context, v->network, choices, SEER_BUILD_LIBRARY, v->folder);
   if (*dump) status = seer_status_join(status, seer_context_set(p->context, "dump", dump));
   return status;
 }
@@ -331,7 +331,7 @@ static bool is_built(const seer_precise *p, seer_build_kind kind) {
 seer_status seer_precise_write(const seer_precise *p, seer_build_kind kind, const char *out_dir) {
   const seer_version *v = p->taken;
   if (is_built(p, kind)) return seer_build_move(v->folder, out_dir);
-  return seer_select_build(p->context, v->network, v->choices, kind, out_dir);
+  return seer_choice_build(p->context, v->network, v->choices, kind, out_dir);
 }
 
 // ---- after a tuning

@@ -4,7 +4,7 @@
 
 #include "base/os.h"
 #include "choose/choose.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 #include "library/gap.h"
 #include "measure/device.h"
 #include "record/speeds.h"
@@ -55,7 +55,7 @@ static seer_status build(tuning *t) {
   SEER_TRY(seer_os_make_dirs(t->r->folder));
   SEER_TRY(seer_os_work_dir_open(t->r->folder, ".build", t->arena, &t->work));
   t->library = seer_os_path_join(t->arena, t->work.path, "tuned");
-  return seer_select_build(t->context, t->network, t->out->choices, SEER_BUILD_LIBRARY, t->library);
+  return seer_choice_build(t->context, t->network, t->out->choices, SEER_BUILD_LIBRARY, t->library);
 }
 
 static double whole_seconds(const tuning *t) {
@@ -74,7 +74,7 @@ static seer_status hold_against_untuned(tuning *t, seer_status *out_fault) {
       .choices = t->out->choices,
       .contest = t->r->contest,
       .user = t->r->contest_user};
-  return seer_whole_judge(&whole, t->arena, &t->out->verdict, out_fault);
+  return seer_whole_hold(&whole, t->arena, &t->out->verdict, out_fault);
 }
 
 // For the gap: times of untuned schedules too, which are no part of what is compiled.

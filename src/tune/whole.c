@@ -13,7 +13,7 @@
 #include "base/recover.h"
 #include "base/stats.h"
 #include "choose/choose.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 
 #define MAX_REPEATS 2  // of the verdict
 // A comparison's share of a time budget, and its limits [s].
@@ -154,7 +154,7 @@ static seer_status keep_times(trial *t) {
   find_times(t, seconds);
   for (uint32_t k = 0; k < w->network->n_task; k++) w->choices[k].network_seconds = seconds[k];
   choose_by_records(t, store_times);
-  return seer_select_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder);
+  return seer_choice_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder);
 }
 
 static void say(const trial *t) {
@@ -209,7 +209,7 @@ static seer_status compare(trial *t, bool is_last) {
   return SEER_OK;
 }
 
-static seer_status judge(trial *t) {
+static seer_status hold(trial *t) {
   const seer_whole *w = t->w;
   for (int k = 0; k <= MAX_REPEATS && mark_tuned(t) > 0; k++) {
     bool is_last = k == MAX_REPEATS;
@@ -219,7 +219,7 @@ static seer_status judge(trial *t) {
     say(t);
     for (uint32_t i = 0; i < w->network->n_task; i++) t->has_fallen[i] |= t->falls[i];
     choose_again(t);
-    SEER_TRY(seer_select_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder));
+    SEER_TRY(seer_choice_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder));
     if (t->verdict.is_all) return SEER_OK;
   }
   return SEER_OK;
@@ -276,8 +276,8 @@ static seer_status run(void *user) {
           .n_steps = SEER_NEW_ARRAY(arena, uint32_t, n + 1)}};
   if (mark_tuned(&t) == 0) return SEER_OK;
   SEER_TRY(
-      seer_select_build(w->context, w->network, untuned, SEER_BUILD_LIBRARY, r->untuned_folder));
-  SEER_TRY(judge(&t));
+      seer_choice_build(w->context, w->network, untuned, SEER_BUILD_LIBRARY, r->untuned_folder));
+  SEER_TRY(hold(&t));
   if (t.is_unsupported) return SEER_OK;
   SEER_TRY(keep_times(&t));
   report(&t, r->out);
@@ -285,7 +285,7 @@ static seer_status run(void *user) {
   return SEER_OK;
 }
 
-seer_status seer_whole_judge(
+seer_status seer_whole_hold(
     const seer_whole *w, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault) {
   *out = (seer_verdict_report){.speedup = 1, .text = ""};
   *out_fault = SEER_OK;

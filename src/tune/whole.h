@@ -35,7 +35,7 @@ double seer_whole_seconds(double budget_s);
 // goes to the records (origin "network") and to the library, which is built once more for it. *out
 // and choices made here in `arena`.
 //   out_fault  what the records have refused; OK: nothing. Owned by the caller, also after an error.
-SEER_MUST_USE seer_status seer_whole_judge(
+SEER_MUST_USE seer_status seer_whole_hold(
     const seer_whole *whole, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault);
 
 #endif

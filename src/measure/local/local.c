@@ -296,7 +296,7 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   for (uint32_t i = 0, k = 0; i < n; i++) {
     if (!builds[i].is_built) continue;
     const seer_measure_pair *pairs = &answer->pair[k++ * n_pairs];
-    out_ab[i] = seer_measure_judge(pairs, n_pairs);
+    out_ab[i] = seer_measure_summarise(pairs, n_pairs);
     if (out_pairs) memcpy(&out_pairs[i * n_pairs], pairs, n_pairs * sizeof(*pairs));
   }
   return SEER_OK;

@@ -90,7 +90,7 @@ static seer_status replay_pool(
 }
 
 // What befalls a schedule, and why in words.
-static seer_measured_class judge(const seer_measurer *m, const replayed_task *task,
+static seer_measured_class look_up(const seer_measurer *m, const replayed_task *task,
     const seer_schedule *schedule, const seer_time **out_time, char *message, size_t n_bytes) {
   *out_time = seer_times_pool_find(&task->pool, schedule);
   if (n_bytes > 0) message[0] = '\0';
@@ -113,7 +113,7 @@ static seer_status replay_measure(seer_measurer *m, const seer_measure_request *
     seer_measure_result *result = &results[i];
     *result = (seer_measure_result){.build_s = task->task->build_s, .run_s = task->task->run_s};
     result->cls =
-        judge(m, task, &requests[i].schedule, &time, result->message, sizeof result->message);
+        look_up(m, task, &requests[i].schedule, &time, result->message, sizeof result->message);
     if (result->cls != SEER_MEASURED_OK) continue;
     result->seconds = time->seconds;
     result->n_samples = time->n_visits;
@@ -128,7 +128,7 @@ static seer_status replay_check(seer_measurer *m, const seer_measure_request *re
   const replayed_task *task;
   const seer_time *time;
   SEER_TRY(find_task(m, request->task, &task));
-  *out_class = judge(m, task, &request->schedule, &time, message, message_bytes);
+  *out_class = look_up(m, task, &request->schedule, &time, message, message_bytes);
   return SEER_OK;
 }
 
@@ -146,7 +146,7 @@ static seer_status replay_compare(seer_measurer *m, uint32_t id, const seer_sche
     seer_measure_pair pairs[SEER_MEASURE_MAX_PAIRS];
     for (uint32_t k = 0; k < n_pairs; k++)
       pairs[k] = (seer_measure_pair){time->seconds, base->seconds};
-    out_ab[i] = seer_measure_judge(pairs, n_pairs);
+    out_ab[i] = seer_measure_summarise(pairs, n_pairs);
     if (out_pairs) memcpy(&out_pairs[(size_t)i * n_pairs], pairs, n_pairs * sizeof *pairs);
   }
   return SEER_OK;

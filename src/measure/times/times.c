@@ -99,11 +99,10 @@ void seer_time_add_visit(seer_time *time, double seconds, uint32_t n_timings) {
 #define MEDIAN_OVER_MEAN 1.2
 
 static double student_half_width(const double *values, uint32_t n) {
-  static const double t95[FEW] = {0, 0, 12.706, 4.303, 3.182, 2.776};  // by number of values
   double mean = 0, squares = 0;
   for (uint32_t i = 0; i < n; i++) mean += values[i] / n;
   for (uint32_t i = 0; i < n; i++) squares += (values[i] - mean) * (values[i] - mean);
-  return (n > 2 ? MEDIAN_OVER_MEAN : 1) * t95[n] * sqrt(squares / (n - 1) / n);
+  return (n > 2 ? MEDIAN_OVER_MEAN : 1) * seer_student(n - 1) * sqrt(squares / (n - 1) / n);
 }
 
 // [x(k), x(n - 1 - k)], from 0: the median lies outside with twice the chance that at most k of n

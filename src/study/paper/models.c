@@ -126,7 +126,7 @@ static seer_status rate(
   return seer_bank_rate(bank, by, &candidates, *out_scores);
 }
 
-static seer_status judge(
+static seer_status measure_accuracy(
     const measuring *m, const seer_bank *bank, seer_accuracy *out, seer_arena *scratch) {
   for (uint32_t t = 0; t < m->network->n_task; t++) {
     const task_samples *s = &m->task[t];
@@ -169,7 +169,7 @@ static seer_status fit_grouping(
   seer_bank *bank;
   SEER_TRY(seer_bank_create(&options, &bank));
   seer_status status = fill_bank(m, bank, families->n_family);
-  if (!status) status = judge(m, bank, m->out->of[g], scratch);
+  if (!status) status = measure_accuracy(m, bank, m->out->of[g], scratch);
   if (!status && families->n_family == m->network->n_task) status = cross(m, bank, scratch);
   seer_bank_destroy(bank);
   return status;

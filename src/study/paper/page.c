@@ -6,21 +6,30 @@
 
 #include "base/os.h"
 
+static const char style[] =
+    "body{font:14px/1.45 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#1a1a1a}"
+    "table{border-collapse:collapse;margin:1em 0}td,th{padding:2px 9px;border-bottom:1px solid "
+    "#ddd;"
+    "text-align:right}td:first-child,th:first-child,.l{text-align:left}"
+    "svg{max-width:100%;font-size:11px;margin:.5em 1em .5em 0}.grid{stroke:#ddd}"
+    ".num{text-anchor:end}.mid{text-anchor:middle}.line{fill:none;stroke-width:1.6}"
+    ".range{stroke:#222;stroke-width:1.5}";
+
+void seer_page_put_head(seer_text *html, const char *title) {
+  seer_text_put(html, "<!doctype html><html lang='en'><meta charset='utf-8'><title>");
+  seer_text_put_html(html, title);
+  seer_text_put(html, "</title><style>");
+  seer_text_put(html, style);
+  seer_text_put(html, "</style>\n<h1>");
+  seer_text_put_html(html, title);
+  seer_text_put(html, "</h1>\n");
+}
+
 void seer_page_begin(seer_page *page, const char *title, seer_arena *arena) {
   *page = (seer_page){.arena = arena};
   seer_text_init(&page->html, arena);
   seer_text_init(&page->markdown, arena);
-  seer_text_put(&page->html, "<!doctype html><html lang='en'><meta charset='utf-8'><title>");
-  seer_text_put_html(&page->html, title);
-  seer_text_put(&page->html,
-      "</title><style>body{font:14px/1.45 sans-serif;max-width:1200px;margin:2em auto;padding:0 "
-      "1em}table{border-collapse:collapse;margin:1em 0}td,th{padding:2px "
-      "9px;border-bottom:1px solid #ddd;text-align:right}td:first-child,th:first-child"
-      "{text-align:left}svg{max-width:100%;font-size:11px;margin:.5em 1em .5em 0}.grid{stroke:#ddd}"
-      ".num{text-anchor:end}.mid{text-anchor:middle}.line{fill:none;stroke-width:1.6}"
-      ".range{stroke:#222;stroke-width:1.5}</style>\n<h1>");
-  seer_text_put_html(&page->html, title);
-  seer_text_put(&page->html, "</h1>\n");
+  seer_page_put_head(&page->html, title);
   seer_text_put(&page->markdown, "# ");
   seer_text_put_safe(&page->markdown, title);
   seer_text_put(&page->markdown, "\n");

@@ -51,11 +51,11 @@ static double expected_gain(const seer_task_state *task) {
 typedef struct {
   uint32_t task;  // UINT32_MAX: none
   double gain, rate;  // s of latency; and of those by s of tuning
-} hope;
+} prospect;
 
-static void consider(hope *best, uint32_t t, double gain, double seconds) {
+static void consider(prospect *best, uint32_t t, double gain, double seconds) {
   double rate = gain / (seconds + 1e-9);
-  if (rate > best->rate) *best = (hope){t, gain, rate};
+  if (rate > best->rate) *best = (prospect){t, gain, rate};
 }
 
 // What a trial of anything has taken, for tasks of which nothing is known.
@@ -74,8 +74,8 @@ static uint32_t first_round(const seer_task_state *task) {
 }
 
 // Of tasks that were never measured: those in whose queues something waits, or all.
-static hope best_first_look(const seer_schedule_state *state, bool is_queued) {
-  hope best = {.task = UINT32_MAX, .rate = -1};
+static prospect best_first_look(const seer_schedule_state *state, bool is_queued) {
+  prospect best = {.task = UINT32_MAX, .rate = -1};
   double trial_s = usual_trial_s(state);
   for (uint32_t t = 0; t < state->n_task; t++) {
     const seer_task_state *task = &state->task[t];
@@ -87,8 +87,8 @@ static hope best_first_look(const seer_schedule_state *state, bool is_queued) {
   return best;
 }
 
-static hope best_next_round(const seer_schedule_state *state) {
-  hope best = {.task = UINT32_MAX};
+static prospect best_next_round(const seer_schedule_state *state) {
+  prospect best = {.task = UINT32_MAX};
   for (uint32_t t = 0; t < state->n_task; t++) {
     const seer_task_state *task = &state->task[t];
     if (!seer_task_is_open(task) || task->n_round == 0 || task->best_s <= 0) continue;
@@ -101,8 +101,8 @@ static hope best_next_round(const seer_schedule_state *state) {
 
 // Of the measured tasks in whose queues something waits, the heaviest: records that were imported
 // since the last tuning, for instance.
-static hope heaviest_queued(const seer_schedule_state *state) {
-  hope best = {.task = UINT32_MAX};
+static prospect heaviest_queued(const seer_schedule_state *state) {
+  prospect best = {.task = UINT32_MAX};
   for (uint32_t t = 0; t < state->n_task; t++) {
     const seer_task_state *task = &state->task[t];
     if (seer_task_is_open(task) && task->n_round > 0 && task->n_queued > 0)
@@ -121,8 +121,8 @@ static bool is_anothers_turn(const seer_schedule_state *state) {
 }
 
 static bool next(seer_schedule_state *state, seer_pick *out) {
-  hope waiting = best_first_look(state, true), first = best_first_look(state, false),
-       best = best_next_round(state), queued = heaviest_queued(state);
+  prospect waiting = best_first_look(state, true), first = best_first_look(state, false),
+           best = best_next_round(state), queued = heaviest_queued(state);
   bool is_first = first.task != UINT32_MAX && (first.rate >= best.rate || is_anothers_turn(state));
   if (waiting.task != UINT32_MAX || is_first) {
     if (waiting.task != UINT32_MAX) first = waiting;

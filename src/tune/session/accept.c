@@ -115,9 +115,9 @@ static void gather(seer_session *s, uint32_t t, uint32_t n_max, seer_final *out)
 // n fresh pairs with the untuned one (of one that crashes: none).
 static seer_status take_pairs(seer_session *s, uint32_t t, const seer_schedule *schedule,
     uint32_t n, seer_measure_ab *out_ab) {
-  seer_measure_pair pairs[SEER_MEASURE_MAX_JUDGED];
+  seer_measure_pair pairs[SEER_MEASURE_MAX_SUMMARISED];
   uint32_t n_had = 0;
-  n = n < SEER_MEASURE_MAX_JUDGED ? n : SEER_MEASURE_MAX_JUDGED;
+  n = n < SEER_MEASURE_MAX_SUMMARISED ? n : SEER_MEASURE_MAX_SUMMARISED;
   while (n_had < n) {
     uint32_t n_more = n - n_had < SEER_MEASURE_MAX_PAIRS ? n - n_had : SEER_MEASURE_MAX_PAIRS;
     SEER_TRY(s->device.desc->compare(
@@ -125,7 +125,7 @@ static seer_status take_pairs(seer_session *s, uint32_t t, const seer_schedule *
     if (out_ab->n_pairs == 0) return SEER_OK;
     n_had += n_more;
   }
-  *out_ab = seer_measure_judge(pairs, n_had);
+  *out_ab = seer_measure_summarise(pairs, n_had);
   return SEER_OK;
 }
 
@@ -274,7 +274,7 @@ static seer_status conclude(void *user, uint32_t t, const seer_measure_ab *refus
     SEER_TRY(dethrone(c->s, t, SEER_RECORD_CHECKED));
   if (refusal && refusal->baseline_seconds > 0 && !c->s->task[t].is_accepted)
     SEER_TRY(store_untuned(c->s, t, refusal->baseline_seconds));
-  c->s->task[t].is_judged = true;
+  c->s->task[t].is_decided = true;
   return SEER_OK;
 }
 

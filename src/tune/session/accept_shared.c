@@ -83,7 +83,7 @@ static int by_speedup(const void *a, const void *b) {
   return seer_schedule_hash(&x->schedule) > seer_schedule_hash(&y->schedule) ? 1 : -1;
 }
 
-static seer_status judge(
+static seer_status try_offer(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
   seer_session *s = user;
   uint32_t t = offer->task, n;
@@ -124,7 +124,7 @@ seer_status seer_session_accept_shared(seer_session *s) {
   seer_session_choices(s, choice);
   seer_share_counts counts;
   SEER_TRY(seer_share_weights(s->network, s->target,
-      seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS), judge, s, choice, &counts));
+      seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS), try_offer, s, choice, &counts));
   for (uint32_t t = 0; t < n; t++) {
     seer_session_task *task = &s->task[t];
     const seer_schedule *before = task->is_accepted ? &task->winner : &task->untuned;

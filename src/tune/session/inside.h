@@ -37,7 +37,7 @@ typedef struct {
   bool has_holder, is_holder_trusted;  // trusted: its pairs are another machine's
   seer_schedule holder;
   seer_measure_ab holder_ab;
-  bool is_accepted, is_judged;
+  bool is_accepted, is_decided;
   seer_schedule winner;
   seer_measure_ab winner_ab;  // n_pairs 0: not against the untuned one
 } seer_session_task;

@@ -33,8 +33,8 @@ static uint32_t list_tasks(const seer_session *s, heavy *order) {
   uint32_t n = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
-    // Judged: before something went wrong.
-    if (s->task[t].is_judged || !s->task[t].is_tuned) continue;
+    // Decided: before something went wrong.
+    if (s->task[t].is_decided || !s->task[t].is_tuned) continue;
     if (state->best_s > 0 || s->task[t].has_holder)
       order[n++] = (heavy){t, state->weight * state->best_s};
   }

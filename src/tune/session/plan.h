@@ -6,7 +6,7 @@
 #include "tune/finals.h"
 #include "tune/session.h"
 
-// Tasks that are to be judged, heaviest first, and what their finals are planned with.
+// Tasks that have finals, heaviest first, and what their finals are planned with.
 typedef struct {
   uint32_t n, *task;  // [n]
   seer_finals_entry *entry;  // [n]

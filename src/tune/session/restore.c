@@ -46,7 +46,7 @@ static seer_status restore_one(void *user, const seer_record *record) {
   if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
   // No measurement of the kernel alone.
   if (strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0) return SEER_OK;
-  seer_record_verdict verdict = seer_record_judge(&r->rule, record, &schedule, NULL);
+  seer_record_verdict verdict = seer_record_examine(&r->rule, record, &schedule, NULL);
   r->counts->n[verdict]++;
   if (verdict != SEER_RECORD_SOUND) return SEER_OK;
   // One whose answer was wrong has failed, however fast it was.

@@ -93,7 +93,7 @@ static void carry_to_relatives(seer_session *s, uint32_t t) {
     for (uint32_t k = 0; k < n; k++) {
       seer_reject why =
           seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted);
-      if (why == SEER_REJECT_NONE) seer_search_settle(s->task[r].search, &fitted);
+      if (why == SEER_REJECT_NONE) seer_search_to_nearest(s->task[r].search, &fitted);
       if (why != SEER_REJECT_NONE)
         seer_search_reject(s->task[r].search, why);
       else

@@ -37,11 +37,11 @@ static seer_status tune(seer_session *s, const char **out_why) {
   }
 }
 
-static seer_status judge(seer_session *s, bool *out_is_judged) {
+static seer_status hold_finals(seer_session *s, bool *out_is_decided) {
   if (s->events.is_device_lost) return SEER_OK;
   SEER_TRY(seer_session_accept(s));
   SEER_TRY(seer_session_accept_shared(s));
-  *out_is_judged = true;
+  *out_is_decided = true;
   return SEER_OK;
 }
 
@@ -59,11 +59,11 @@ static seer_status run(void *user) {
     SEER_TRY(seer_session_begin_drift(s));
     seer_session_survive(s, tune(s, &why));
     uint64_t start = seer_os_now_ns();
-    bool is_judged = false;
-    seer_session_survive(s, judge(s, &is_judged));
+    bool is_decided = false;
+    seer_session_survive(s, hold_finals(s, &is_decided));
     // Where it was the records that failed, the winners are still found and compiled, as where
     // something else has: the finals may go where the search did not.
-    if (s->events.fault && !is_judged) seer_session_survive(s, judge(s, &is_judged));
+    if (s->events.fault && !is_decided) seer_session_survive(s, hold_finals(s, &is_decided));
     s->totals.check_s = (double)(seer_os_now_ns() - start) * 1e-9;
   }
   const char *path = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);

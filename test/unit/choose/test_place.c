@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "base/os_fault.h"
 #include "choose/choose.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 #include "code/artefact.h"
 #include "models/models.h"
 #include "support/test.h"
@@ -27,7 +27,7 @@ static const char *in_folder(const world *w, const char *name) {
 }
 
 static seer_status build(world *w, int which, const char *folder) {
-  return seer_select_build(
+  return seer_choice_build(
       w->context, w->network[which], w->choices[which], SEER_BUILD_LIBRARY, folder);
 }
 

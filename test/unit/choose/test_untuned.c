@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "choose/untuned.h"
-#include "search/untuned.h"
+#include "search/unmeasured.h"
 #include "space/nest.h"
 #include "support/search_scene.h"
 #include "support/test.h"
@@ -17,14 +17,14 @@ static const char product[] =
     "  stage gemm role anchor [i:m<128, j:n<256] sum[k:k<256] = $a[i, k] * $b[k, j]\n"
     "  output $gemm\n}\n";
 
-static seer_untuned find(const search_scene *s, uint32_t n_drafts, uint32_t n_threads) {
-  seer_untuned_options options = {.sketches = s->sketches,
+static seer_unmeasured find(const search_scene *s, uint32_t n_drafts, uint32_t n_threads) {
+  seer_unmeasured_options options = {.sketches = s->sketches,
       .target = &s->target,
       .seed = 1,
       .n_drafts = n_drafts,
       .n_threads = n_threads};
-  seer_untuned out;
-  must(seer_untuned_find(&options, &out));
+  seer_unmeasured out;
+  must(seer_unmeasured_find(&options, &out));
   return out;
 }
 
@@ -47,7 +47,7 @@ static void test_as_many_drafts_as_told(void **state) {
   search_scene s;
   search_scene_open(&s, "server", search_scene_conv);
   for (size_t k = 0; k < SEER_COUNT_OF(numbers); k++) {
-    seer_untuned found = find(&s, numbers[k], 2);
+    seer_unmeasured found = find(&s, numbers[k], 2);
     assert_int_equal(found.n_drafts, numbers[k]);
     // Each try is a candidate or has been refused, some several times; so has each default.
     uint64_t n = found.counts.drafted;
@@ -63,10 +63,10 @@ static void test_ends_when_nothing_improves(void **state) {
   (void)state;
   search_scene s;
   search_scene_open(&s, "server", search_scene_conv);
-  seer_untuned_options options = {
+  seer_unmeasured_options options = {
       .sketches = s.sketches, .target = &s.target, .seed = 1, .n_drafts = 1000000, .n_stale = 1024};
-  seer_untuned found;
-  must(seer_untuned_find(&options, &found));
+  seer_unmeasured found;
+  must(seer_unmeasured_find(&options, &found));
   assert_true(found.n_drafts >= 1024 && found.n_drafts < 1000000);
   search_scene_close(&s);
 }
@@ -75,7 +75,7 @@ static void test_threads_do_not_matter(void **state) {
   (void)state;
   search_scene s;
   search_scene_open(&s, "laptop", search_scene_conv);
-  seer_untuned one = find(&s, 2000, 1), many = find(&s, 2000, 8);
+  seer_unmeasured one = find(&s, 2000, 1), many = find(&s, 2000, 8);
   assert_true(seer_schedule_equal(&one.schedule, &many.schedule));
   assert_true(one.estimate_s == many.estimate_s);
   // Several tasks at a time: the same as each for itself.
@@ -99,7 +99,7 @@ static void test_no_worse_than_any_default(void **state) {
     for (size_t k = 0; k < SEER_COUNT_OF(texts); k++) {
       search_scene s;
       search_scene_open(&s, test_target_names[m], texts[k]);
-      seer_untuned found = find(&s, 600, 2);
+      seer_unmeasured found = find(&s, 600, 2);
       assert_int_equal(seer_schedule_check(s.sketches, &found.schedule), SEER_REJECT_NONE);
       assert_true(found.estimate_s == estimate(&s, &found.schedule));
       for (uint32_t i = 0; i < s.sketches->n; i++) {
@@ -134,7 +134,7 @@ static void test_inexact_ones_within_the_tolerance(void **state) {
       has2 = has2 || strcmp(sketch->formulation, "winograd2") == 0;
     }
     assert_true(has4 == of[k].has4 && has2 == of[k].has2);
-    seer_untuned found = find(&s, 600, 2);
+    seer_unmeasured found = find(&s, 600, 2);
     bool is_exact = sketch_of(&s, &found.schedule)->tolerance == 0;
     assert_true(is_exact == !of[k].has2);
     search_scene_close(&s);
@@ -145,7 +145,7 @@ static void test_inexact_ones_within_the_tolerance(void **state) {
   for (uint32_t i = 0; i < s.sketches->n; i++)
     has_strassen = has_strassen || s.sketches->sketch[i]->needs_trials;
   assert_true(has_strassen);
-  seer_untuned found = find(&s, 2000, 2);
+  seer_unmeasured found = find(&s, 2000, 2);
   assert_false(sketch_of(&s, &found.schedule)->needs_trials);
   search_scene_close(&s);
 }
@@ -169,21 +169,21 @@ static void test_weights_within_the_limit(void **state) {
   const uint64_t weight_bytes = 32 * 3 * 3 * 32 * 4;
   search_scene s;
   search_scene_open(&s, "server", search_scene_conv);
-  seer_untuned_options options = {.sketches = s.sketches,
+  seer_unmeasured_options options = {.sketches = s.sketches,
       .target = &s.target,
       .seed = 1,
       .n_drafts = 600,
       .max_packed_bytes = 3 * weight_bytes / 2};
-  seer_untuned found;
-  must(seer_untuned_find(&options, &found));
+  seer_unmeasured found;
+  must(seer_unmeasured_find(&options, &found));
   assert_true(packed_bytes(&s, &found.schedule) <= 3 * weight_bytes / 2);
-  seer_untuned free = find(&s, 600, 1);
+  seer_unmeasured free = find(&s, 600, 1);
   assert_true(packed_bytes(&s, &free.schedule) > 3 * weight_bytes / 2);
   // Not even the first default's fit: it is the measure then.
   seer_schedule first;
   seer_schedule_default(s.sketches, 0, &first);
   options.max_packed_bytes = 1;
-  must(seer_untuned_find(&options, &found));
+  must(seer_unmeasured_find(&options, &found));
   assert_true(packed_bytes(&s, &found.schedule) <= packed_bytes(&s, &first));
   search_scene_close(&s);
 }
@@ -214,10 +214,10 @@ static void test_models_have_the_last_word(void **state) {
   }
   must(seer_bank_train(s.bank, 0));
   assert_true(seer_bank_is_trained(s.bank, 0));
-  seer_untuned_options options = {
+  seer_unmeasured_options options = {
       .sketches = s.sketches, .target = &s.target, .seed = 1, .n_drafts = 600, .bank = s.bank};
-  seer_untuned by_models, by_estimate = find(&s, 600, 1);
-  must(seer_untuned_find(&options, &by_models));
+  seer_unmeasured by_models, by_estimate = find(&s, 600, 1);
+  must(seer_unmeasured_find(&options, &by_models));
   assert_true(by_models.counts.scored > 0 && by_estimate.counts.scored == 0);
   assert_true(sketch_of(&s, &by_estimate.schedule)->tolerance > 0);
   assert_true(sketch_of(&s, &by_models.schedule)->tolerance == 0);

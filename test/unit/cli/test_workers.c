@@ -13,7 +13,7 @@
 
 #include "base/os.h"
 #include "base/os_fault.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 #include "cli/command.h"
 #include "measure/backends.h"
 #include "models/models.h"
@@ -249,7 +249,7 @@ static void a_tuning_survives_them_all(void **state) {
   seer_choice choices[8];
   assert_true(w.network->n_task <= SEER_COUNT_OF(choices));
   seer_session_choices(session, choices);
-  must(seer_select_build(w.context, w.network, choices, SEER_BUILD_LIBRARY,
+  must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY,
       seer_os_path_join(w.arena, w.folder, "out")));
   seer_session_destroy(session);
   seer_records_close(records);

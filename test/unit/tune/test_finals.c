@@ -52,7 +52,7 @@ static seer_status compare(seer_measurer *m, uint32_t task, const seer_schedule 
   }
   for (uint32_t k = 0; k < n; k++) {
     m->n_pairs[contenders[k].knob[0]] += n_pairs;
-    out_ab[k] = seer_measure_judge(&out_pairs[k * n_pairs], n_pairs);
+    out_ab[k] = seer_measure_summarise(&out_pairs[k * n_pairs], n_pairs);
   }
   return SEER_OK;
 }
@@ -171,13 +171,13 @@ static void test_a_sign_test(void **state) {
   (void)state;
   seer_measure_pair pairs[15];
   for (int i = 0; i < 15; i++) pairs[i] = (seer_measure_pair){i < 12 ? 1 : 4, 2};
-  seer_measure_ab ab = seer_measure_judge(pairs, 15);
+  seer_measure_ab ab = seer_measure_summarise(pairs, 15);
   assert_true(fabs(ab.p_value - 576.0 / 32768) < 1e-12);  // 1 + 15 + 105 + 455 of 2^15
   assert_true(ab.speedup == 2 && ab.seconds == 1 && ab.baseline_seconds == 2);
   assert_int_equal(ab.n_pairs, 15);
   for (int i = 0; i < 15; i++) pairs[i] = (seer_measure_pair){2, 2};
-  assert_true(seer_measure_judge(pairs, 15).p_value == 1);  // a tie is no win
-  assert_true(seer_measure_judge(NULL, 0).p_value == 1);
+  assert_true(seer_measure_summarise(pairs, 15).p_value == 1);  // a tie is no win
+  assert_true(seer_measure_summarise(NULL, 0).p_value == 1);
 }
 
 // The search's first is as slow as the untuned one; one far behind it is faster by a tenth.

@@ -12,7 +12,7 @@
 
 #include "base/os.h"
 #include "choose/choose.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 #include "models/models.h"
 #include "record/sound.h"
 #include "support/test.h"
@@ -144,7 +144,7 @@ static seer_status made_up_unlucky(
 static seer_verdict_report hold(
     world *w, seer_choice *choices, bool has_records, const uint32_t *slow) {
   const char *out = in_folder(w, "out");
-  must(seer_select_build(w->context, w->network, choices, SEER_BUILD_LIBRARY, out));
+  must(seer_choice_build(w->context, w->network, choices, SEER_BUILD_LIBRARY, out));
   seer_whole whole = {.context = w->context,
       .network = w->network,
       .records = has_records ? w->records : NULL,
@@ -156,7 +156,7 @@ static seer_verdict_report hold(
       .user = (void *)slow};
   seer_verdict_report report;
   seer_status fault;
-  must(seer_whole_judge(&whole, w->arena, &report, &fault));
+  must(seer_whole_hold(&whole, w->arena, &report, &fault));
   must(fault);
   return report;
 }
@@ -183,7 +183,7 @@ static void test_a_slow_winner_falls_back(void **state) {
   // compile, as it is by default.
   const char *again = in_folder(&w, "again");
   must(
-      seer_select_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
+      seer_choice_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
   expect_same_files(in_folder(&w, "out"), again, w.arena);
   close_world(&w);
 }
@@ -200,7 +200,7 @@ static void test_tasks_have_times_of_the_network(void **state) {
     assert_true(fabs(choices[k].network_seconds - 1e-5) < 1e-11);
   const char *again = in_folder(&w, "again");
   must(
-      seer_select_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
+      seer_choice_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
   expect_same_files(in_folder(&w, "out"), again, w.arena);
   close_world(&w);
 }
@@ -222,7 +222,7 @@ static void test_what_seems_slower_is_looked_at_again(void **state) {
   plant(&w, lightest(w.network));
   seer_choice *choices = choose(&w, w.records, 2);
   const char *out = in_folder(&w, "out");
-  must(seer_select_build(w.context, w.network, choices, SEER_BUILD_LIBRARY, out));
+  must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY, out));
   // Too few pairs to say so, and enough; a short look, and the longest that there is.
   unlucky moments[] = {{5, 3, 0}, {11, 11, 0}};
   double seconds[] = {0.1, 3};
@@ -236,7 +236,7 @@ static void test_what_seems_slower_is_looked_at_again(void **state) {
         .user = &moments[i]};
     seer_verdict_report report;
     seer_status fault;
-    must(seer_whole_judge(&whole, w.arena, &report, &fault));
+    must(seer_whole_hold(&whole, w.arena, &report, &fault));
     must(fault);
     assert_int_equal(moments[i].n_looks, 2);
     assert_int_equal(report.n_pairs, 11);
@@ -265,8 +265,8 @@ static void test_a_contest_tells_which_is_slow(void **state) {
   seer_choice *plain;
   must(seer_plain_choices(w.context, w.network, w.arena, &plain));
   const char *slow = in_folder(&w, "slow"), *fast = in_folder(&w, "fast");
-  must(seer_select_build(w.context, w.network, plain, SEER_BUILD_LIBRARY, slow));
-  must(seer_select_build(w.context, w.network, choose(&w, NULL, 1), SEER_BUILD_LIBRARY, fast));
+  must(seer_choice_build(w.context, w.network, plain, SEER_BUILD_LIBRARY, slow));
+  must(seer_choice_build(w.context, w.network, choose(&w, NULL, 1), SEER_BUILD_LIBRARY, fast));
   seer_contest_times times = {.task = SEER_NEW_ARRAY(w.arena, seer_pairs, n_task),
       .n_steps = SEER_NEW_ARRAY(w.arena, uint32_t, n_task)};
   for (int turned = 0; turned < 2; turned++) {

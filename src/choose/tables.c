@@ -1,9 +1,9 @@
-// gather.c - a constant that one step gathers rows of and another multiplies with (an embedding and
+// tables.c - a constant that one step gathers rows of and another multiplies with (an embedding and
 // the head that is tied to it) -> the gather reads the product's packed form, so that it is stored
 // once. A gather reads few elements and where they lie is data, so their order hardly matters to
 // it; each element may now cost a cache line of its own, which is what is priced. Whoever reads in
 // an order of its own keeps its form: that is share.c's business.
-#include "choose/gather.h"
+#include "choose/tables.h"
 
 #include <math.h>
 #include <string.h>
@@ -391,7 +391,7 @@ static seer_status tie_tables(finder *f) {
   return SEER_OK;
 }
 
-seer_status seer_select_gathers(const seer_context *context, const seer_network *network,
+seer_status seer_choice_tables(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_arena *arena, seer_step_packs ***out_ties) {
   seer_step_packs **ties = SEER_NEW_ARRAY(arena, seer_step_packs *, network->n_set);
   for (uint32_t s = 0; s < network->n_set; s++)
@@ -411,11 +411,11 @@ seer_status seer_select_gathers(const seer_context *context, const seer_network 
   return status;
 }
 
-seer_status seer_select_build(const seer_context *context, const seer_network *network,
+seer_status seer_choice_build(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_build_kind kind, const char *out_dir) {
   seer_arena *arena = seer_arena_create("gathers");
   seer_step_packs **packs;
-  seer_status status = seer_select_gathers(context, network, choice, arena, &packs);
+  seer_status status = seer_choice_tables(context, network, choice, arena, &packs);
   if (!status) status = seer_build_model(context, network, choice, packs, kind, out_dir);
   seer_arena_destroy(arena);
   return status;

@@ -1,16 +1,14 @@
 // report.c - events -> points of curves; curves and tables -> HTML.
 
-#include "tune/report.h"
+#include "cli/report.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/os.h"
+#include "study/paper/page.h"
+#include "study/paper/picture.h"
 
-#define WIDTH 640.0
-#define HEIGHT 260.0
-#define LEFT 64.0
-#define BOTTOM 36.0
 #define MAX_POINTS 2000
 
 typedef struct {
@@ -53,41 +51,25 @@ void seer_report_verdict(seer_report *r, const seer_verdict_report *verdict) {
 }
 
 // ---- curves
-static double x_of(const point *p, bool by_trials) { return by_trials ? p->trials : p->elapsed_s; }
-
-static void put_axes(seer_text *out, double x_max, double y_max, const char *x_label) {
-  for (int i = 0; i <= 4; i++) {
-    double y = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * i / 4,
-           x = LEFT + (WIDTH - LEFT - 10) * i / 4;
-    seer_text_printf(out,
-        "<line x1='%g' y1='%.1f' x2='%g' y2='%.1f' class='grid'/><text x='%g' y='%.1f' "
-        "class='num'>%.3g</text>"
-        "<text x='%.1f' y='%g' class='mid'>%.4g</text>\n",
-        LEFT, y, WIDTH - 10, y, LEFT - 6, y + 4, y_max * i / 4, x, HEIGHT - BOTTOM + 16,
-        x_max * i / 4);
-  }
-  seer_text_printf(
-      out, "<text x='%g' y='%g' class='mid'>%s</text>\n", (WIDTH + LEFT) / 2, HEIGHT - 4, x_label);
-}
-
 static void put_curve(seer_text *out, const seer_report *r, bool by_trials) {
-  double x_max = 1e-9, y_max = 1e-9;
+  size_t step = r->n / MAX_POINTS + 1, n = 0;
+  double *x = SEER_NEW_ARRAY(r->arena, double, r->n + 1),
+         *y = SEER_NEW_ARRAY(r->arena, double, r->n + 1);
+  seer_picture_axes axes = {.title = by_trials ? "latency over measurements" : "latency over time",
+      .x_label = by_trials ? "measurements" : "seconds of tuning",
+      .x_max = 1e-9,
+      .y_max = 1e-9};
   for (size_t i = 0; i < r->n; i++) {
-    x_max = fmax(x_max, x_of(&r->points[i], by_trials));
-    y_max = fmax(y_max, r->points[i].estimate_ms);
+    double at = by_trials ? r->points[i].trials : r->points[i].elapsed_s;
+    axes.x_max = fmax(axes.x_max, at);
+    axes.y_max = fmax(axes.y_max, r->points[i].estimate_ms);
+    if (i % step) continue;
+    x[n] = at;
+    y[n++] = r->points[i].estimate_ms;
   }
-  y_max *= 1.05;
-  seer_text_printf(out, "<svg viewBox='0 0 %g %g' role='img' aria-label='latency over %s'>\n",
-      WIDTH, HEIGHT, by_trials ? "trials" : "time");
-  put_axes(out, x_max, y_max, by_trials ? "measurements" : "seconds of tuning");
-  seer_text_put(out, "<polyline class='curve' points='");
-  size_t step = r->n / MAX_POINTS + 1;
-  for (size_t i = 0; i < r->n; i += step) {
-    seer_text_printf(out, "%.1f,%.1f ",
-        LEFT + (WIDTH - LEFT - 10) * x_of(&r->points[i], by_trials) / x_max,
-        HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * r->points[i].estimate_ms / y_max);
-  }
-  seer_text_put(out, "'/></svg>\n");
+  axes.y_max *= 1.05;
+  const seer_picture_line line = {"ms", (uint32_t)n, x, y};
+  seer_picture_lines(out, &axes, &line, 1);
 }
 
 // ---- tables
@@ -235,28 +217,14 @@ static void put_counts(seer_text *out, const seer_session_totals *t) {
       t->search.drafted, t->search.scored, t->propose_s, t->train_s, t->check_s, t->elapsed_s);
 }
 
-static const char style[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:72em;margin:2em auto;padding:0 "
-    "1em;color:#1a1a1a}"
-    "table{border-collapse:collapse;font-size:13px}td,th{padding:2px 9px;border-bottom:1px solid "
-    "#ddd;text-align:right}"
-    ".l{text-align:left}svg{max-width:640px;width:48%;font-size:11px}.grid{stroke:#ddd}.num{text-"
-    "anchor:end}"
-    ".mid{text-anchor:middle}.curve{fill:none;stroke:#1668b8;stroke-width:2}"
-    "@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}td,th{border-color:#333}."
-    "grid{stroke:#333}text{fill:#bbb}}";
-
 seer_status seer_report_write(seer_report *r, const seer_context *context,
     const seer_session *session, const seer_network *network, const char *path) {
   seer_session_totals totals;
   seer_session_get_totals(session, &totals);
   seer_text out;
   seer_text_init(&out, r->arena);
-  seer_text_put(&out, "<!doctype html><html lang='en'><meta charset='utf-8'><title>familyseer: ");
-  seer_text_put_html(&out, r->model_name);
-  seer_text_printf(&out, "</title><style>%s</style>\n<h1>", style);
-  seer_text_put_html(&out, r->model_name);
-  seer_text_put(&out, "</h1>\n<p>");
+  seer_page_put_head(&out, r->model_name);
+  seer_text_put(&out, "<p>");
   double latency_s = r->verdict ? r->verdict->latency_s : 0;
   if (latency_s > 0)
     seer_text_printf(&out, "Latency: <b>%.3f ms</b>, the whole library by itself%s.</p>\n<p>",

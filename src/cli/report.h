@@ -2,8 +2,8 @@
 // of tasks, settings, errors by class. Pictures are inline SVG; nothing is fetched and no script is
 // needed.
 // One thread, that which runs the session. Errors: those of writing the file.
-#ifndef SEER_TUNE_REPORT_H
-#define SEER_TUNE_REPORT_H
+#ifndef SEER_CLI_REPORT_H
+#define SEER_CLI_REPORT_H
 
 #include "library/verdict.h"
 #include "tune/session.h"

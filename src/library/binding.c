@@ -1,5 +1,5 @@
-// bound.c - the list "bound" of model.json.
-#include "library/bound.h"
+// binding.c - the list "bound" of model.json.
+#include "library/binding.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const json_t *find(const json_t *list, const char *name) {
   return NULL;
 }
 
-seer_status seer_bound_refuse(const seer_use *use, const char *name) {
+seer_status seer_binding_refuse(const seer_use *use, const char *name) {
   json_t *info;
   const json_t *list;
   SEER_TRY(read_list(use, &info, &list));
@@ -77,7 +77,7 @@ static seer_status take(seer_context *context, const seer_use *use, const json_t
   return add_all(context, text, n);
 }
 
-seer_status seer_bound_take(seer_context *context, const seer_use *use) {
+seer_status seer_binding_take(seer_context *context, const seer_use *use) {
   json_t *info;
   const json_t *list;
   SEER_TRY(read_list(use, &info, &list));
@@ -123,7 +123,7 @@ static json_t *list_of(const seer_graph *graph, seer_arena *arena) {
   return list;
 }
 
-seer_status seer_bound_compare(const seer_use *use, const seer_graph *graph) {
+seer_status seer_binding_compare(const seer_use *use, const seer_graph *graph) {
   json_t *info = NULL, *others = list_of(graph, use->arena);
   const json_t *list;
   seer_status status = others ? read_list(use, &info, &list)

@@ -1,5 +1,5 @@
-// untuned.c - defaults -> batches, drawn and bred -> what is kept of each -> the choice.
-#include "search/untuned.h"
+// unmeasured.c - defaults -> batches, drawn and bred -> what is kept of each -> the choice.
+#include "search/unmeasured.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #define BATCH 256  // tries; smaller ones climb faster: doc/decisions, 57
 #define DRAWN_SHARE 0.2  // of a batch; of the first one all
-#define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 #define FORMULATION_FLOOR 0.1  // likewise of what is bred, by formulation
 // Kept from batch to batch: the best of all, of each formulation, of each sketch.
 #define KEPT 32
@@ -24,16 +23,16 @@
 typedef struct {
   double best_s;  // estimate; INFINITY: none
   uint32_t n;  // kept
-} tally;
+} kept;
 
 typedef struct {
-  const seer_untuned_options *options;
+  const seer_unmeasured_options *options;
   seer_arena *arena;
   seer_draft_space space;
   seer_draft_pool pool;
   seer_search_counts counts;
   uint32_t n_formulation, *formulation_of;  // by sketch
-  tally *sketch, *formulation;
+  kept *sketch, *formulation;
   double *sketch_weight;
   seer_draft_order *orders;
   const seer_schedule **from;  // of all orders: room for what is kept
@@ -43,8 +42,8 @@ typedef struct {
   seer_candidate *rated;  // room for twice RATED
 } finder;
 
-static void clear_tallies(tally *t, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) t[k] = (tally){.best_s = INFINITY};
+static void clear_kept(kept *t, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) t[k] = (kept){.best_s = INFINITY};
 }
 
 static bool needs_trials(const finder *f, uint32_t sketch) {
@@ -71,14 +70,14 @@ static void keep_best(finder *f) {
   seer_draft_pool *pool = &f->pool;
   qsort(pool->at, pool->n, sizeof *pool->at, seer_candidate_by_estimate);
   if (f->options->bank) remember(f);
-  clear_tallies(f->sketch, f->options->sketches->n);
-  clear_tallies(f->formulation, f->n_formulation);
+  clear_kept(f->sketch, f->options->sketches->n);
+  clear_kept(f->formulation, f->n_formulation);
   uint32_t n = 0;
   for (uint32_t i = 0; i < pool->n; i++) {
     const seer_candidate *c = &pool->at[i];
     if (needs_trials(f, c->schedule.sketch)) continue;  // a mutation has led there
-    tally *sketch = &f->sketch[c->schedule.sketch];
-    tally *formulation = &f->formulation[f->formulation_of[c->schedule.sketch]];
+    kept *sketch = &f->sketch[c->schedule.sketch];
+    kept *formulation = &f->formulation[f->formulation_of[c->schedule.sketch]];
     if (n >= KEPT && formulation->n >= KEPT_OF_FORMULATION && sketch->n >= KEPT_OF_SKETCH) continue;
     sketch->best_s = fmin(sketch->best_s, c->estimate_s);
     formulation->best_s = fmin(formulation->best_s, c->estimate_s);
@@ -96,7 +95,7 @@ static seer_draft_order drawn(finder *f, uint32_t n) {
   for (uint32_t k = 0; k < f->options->sketches->n; k++) {
     bool is_known = f->sketch[k].n > 0;
     double ratio = is_known ? best_s(f) / f->sketch[k].best_s : 1;
-    f->sketch_weight[k] = needs_trials(f, k) ? 0 : fmax(SKETCH_FLOOR, ratio * ratio * ratio);
+    f->sketch_weight[k] = needs_trials(f, k) ? 0 : seer_draft_sketch_weight(ratio);
   }
   return (seer_draft_order){.kind = SEER_DRAFT_DRAWN, .n = n, .sketch_weight = f->sketch_weight};
 }
@@ -167,7 +166,7 @@ static seer_status search(finder *f, seer_rng *rng, uint32_t *out_n) {
 
 // ---- the models' word
 
-static seer_status choose_by_models(finder *f, seer_untuned *out) {
+static seer_status choose_by_models(finder *f, seer_unmeasured *out) {
   seer_draft_pool rated;
   uint32_t at = 0;
   SEER_TRY(seer_draft_pool_create(f->n_rated, &rated));
@@ -192,13 +191,13 @@ static seer_status choose_by_models(finder *f, seer_untuned *out) {
 // ---- all of it
 
 static seer_status set_up(finder *f) {
-  const seer_untuned_options *o = f->options;
+  const seer_unmeasured_options *o = f->options;
   uint32_t n = o->sketches->n;
   f->formulation_of = SEER_NEW_ARRAY(f->arena, uint32_t, n);
   f->n_formulation = seer_sketch_formulations(o->sketches, f->formulation_of);
   uint32_t n_kept = KEPT + KEPT_OF_FORMULATION * f->n_formulation + KEPT_OF_SKETCH * n;
-  f->sketch = SEER_NEW_ARRAY(f->arena, tally, n);
-  f->formulation = SEER_NEW_ARRAY(f->arena, tally, f->n_formulation);
+  f->sketch = SEER_NEW_ARRAY(f->arena, kept, n);
+  f->formulation = SEER_NEW_ARRAY(f->arena, kept, f->n_formulation);
   f->sketch_weight = SEER_NEW_ARRAY(f->arena, double, n);
   f->orders = SEER_NEW_ARRAY(f->arena, seer_draft_order, f->n_formulation + 1);
   f->from = SEER_NEW_ARRAY(f->arena, const seer_schedule *, n_kept);
@@ -221,7 +220,7 @@ static seer_status set_up(finder *f) {
   return seer_draft_pool_create(n_kept + BATCH, &f->pool);
 }
 
-static seer_status find(finder *f, seer_untuned *out) {
+static seer_status find(finder *f, seer_unmeasured *out) {
   seer_rng rng;
   seer_rng_init_stream(&rng, f->options->seed + f->options->task, UINT64_MAX);
   SEER_TRY(search(f, &rng, &out->n_drafts));
@@ -231,8 +230,8 @@ static seer_status find(finder *f, seer_untuned *out) {
   return f->options->bank ? choose_by_models(f, out) : SEER_OK;
 }
 
-seer_status seer_untuned_find(const seer_untuned_options *options, seer_untuned *out) {
-  *out = (seer_untuned){.n_drafts = 0};
+seer_status seer_unmeasured_find(const seer_unmeasured_options *options, seer_unmeasured *out) {
+  *out = (seer_unmeasured){.n_drafts = 0};
   finder f = {.options = options, .arena = seer_arena_create("untuned")};
   seer_status status = set_up(&f);
   if (!status) status = find(&f, out);

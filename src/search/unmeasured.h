@@ -1,4 +1,4 @@
-// untuned.h - the choice without trials: of many drafts the one that the analytic estimate likes
+// unmeasured.h - the choice without trials: of many drafts the one that the analytic estimate likes
 // best, or, where there are learned models, of those that it likes best the one that they do.
 // Batches of drafts are drawn from all sketches, more from those that promise more, and bred from
 // the best so far: of each formulation, and of several sketches, so that one that is found early
@@ -9,8 +9,8 @@
 // options give the same choice, on any number of threads.
 // Threads: any, each with options of its own; the bank is only read. Errors: RESOURCE, and those of
 // the models.
-#ifndef SEER_SEARCH_UNTUNED_H
-#define SEER_SEARCH_UNTUNED_H
+#ifndef SEER_SEARCH_UNMEASURED_H
+#define SEER_SEARCH_UNMEASURED_H
 
 #include "learn/bank.h"
 #include "search/counts.h"
@@ -27,15 +27,16 @@ typedef struct {
   // it needs, and then so may others.
   uint64_t max_packed_bytes;
   const seer_bank *bank;  // trained for the task; NULL: the estimate alone
-} seer_untuned_options;
+} seer_unmeasured_options;
 
 typedef struct {
   seer_schedule schedule;
   double estimate_s;
   uint32_t n_drafts;  // tries that were made
   seer_search_counts counts;
-} seer_untuned;
+} seer_unmeasured;
 
-SEER_MUST_USE seer_status seer_untuned_find(const seer_untuned_options *options, seer_untuned *out);
+SEER_MUST_USE seer_status seer_unmeasured_find(
+    const seer_unmeasured_options *options, seer_unmeasured *out);
 
 #endif

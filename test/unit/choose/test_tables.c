@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "choose/choose.h"
-#include "choose/gather.h"
+#include "choose/tables.h"
 #include "support/test.h"
 #include "support/test_target.h"
 
@@ -53,7 +53,7 @@ static uint32_t count_ties(const seer_network *network, int64_t opt_level, seer_
   seer_choose_counts counts;
   must(seer_choose(context, network, NULL, opt_level, arena, &choice, &counts));
   seer_step_packs **ties;
-  must(seer_select_gathers(context, network, choice, arena, &ties));
+  must(seer_choice_tables(context, network, choice, arena, &ties));
   uint32_t n = 0;
   for (uint32_t s = 0; s < network->n_step; s++) {
     if (ties[0][s].n == 0) continue;
