@@ -18,6 +18,8 @@ static void on_interrupt(int number) {
 static void on_event(void *user, const seer_tuner_event *event) {
   double *last_ms = user;
   if (strcmp(event->kind, "done") == 0) printf("%s\n", event->text);
+  if (strcmp(event->kind, "verdict") == 0)
+    printf("a run takes %.3f ms; %s\n", event->latency_ms, event->text);
   if (event->estimated_ms == *last_ms) return;
   *last_ms = event->estimated_ms;
   printf("%6.1f s  %6u measurements  %.3f ms\n", event->elapsed_s, event->trials, *last_ms);

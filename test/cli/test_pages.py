@@ -112,6 +112,33 @@ def check_paths(problems):
                 problems.append(f"{name}:{text.count(chr(10), 0, m.start()) + 1}: {m[1]} is not there")
 
 
+# Lines "function  file  what it does" of ARCHITECTURE: the file has the function, and the folder of the one that it
+# stands under calls it, or hands it on.
+def check_calls(problems):
+    with open(os.path.join(SOURCE, "ARCHITECTURE.md"), encoding="utf-8") as file:
+        lines = re.findall(r"^( *)(seer_\w+) +([\w/]+\.c)\b", file.read(), re.M)
+    if len(lines) < 30:
+        problems.append(f"ARCHITECTURE.md: {len(lines)} calls, there were more")
+
+    def text_of(path):
+        with open(os.path.join(SOURCE, "src", path), encoding="utf-8") as file:
+            return file.read()
+
+    above = []
+    for indent, name, path in lines:
+        depth = len(indent) // 2
+        above[depth:] = [path]
+        head = re.compile(r"^[a-z][\w *]*\b" + name + r"\([^;{}]*\{", re.M)
+        if not head.search(text_of(path)):
+            problems.append(f"ARCHITECTURE.md: src/{path} has no {name}")
+        if depth == 0:
+            continue
+        folder = os.path.dirname(above[depth - 1])
+        callers = [f"{folder}/{f}" for f in os.listdir(os.path.join(SOURCE, "src", folder)) if f.endswith(".c")]
+        if not any(re.search(r"\b" + name + r"\b", head.sub("", text_of(f))) for f in callers):
+            problems.append(f"ARCHITECTURE.md: nothing in src/{folder} calls {name}")
+
+
 def check_decisions(problems):
     folder = os.path.join(SOURCE, "doc/decisions")
     files = {int(f[:2]): f for f in os.listdir(folder) if re.match(r"\d\d-", f)}
@@ -150,6 +177,7 @@ def main():
             check_default(text, columns, problems)
     if not sys.argv[1:]:
         check_paths(problems)
+        check_calls(problems)
         check_decisions(problems)
     if problems:
         sys.exit("\n".join(problems))
