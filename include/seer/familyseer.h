@@ -71,14 +71,15 @@ void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *us
 
 // Continues from the records, tunes until the budget is used up (without one: 5 minutes, or it is
 // done, see the option until-done) or stop was called, and checks what won. Then the library is
-// built in a temporary folder and takes turns with the untuned one, some seconds beyond the budget
-// (not with the option measure where that is no measuring of this machine); tasks that are slower
-// in it are untuned from then on, in the records too. Once; a call that could
-// not begin (bad options, records that another process holds) may be made again. 1 also if
-// something went wrong on the way (the records' disk is full, processes cannot be started any
-// more): the search has ended early then, and compile writes what had been found. No signal handler
-// or mask of the process is touched; descriptors are closed on exec, and worker processes end with
-// the process that began them: a fork of it does not keep them alive.
+// built in a temporary folder (within that of the option output, where it is set) and takes turns
+// with the untuned one, some seconds beyond the budget (not with the option measure where that is
+// no measuring of this machine); tasks that are slower in it are untuned from then on, in the
+// records too. Once; a call that could not begin (bad options, records that another process holds)
+// may be made again. 1 also if something went wrong on the way (the records' disk is full,
+// processes cannot be started any more): the search has ended early then, and compile writes what
+// had been found. No signal handler or mask of the process is touched; descriptors are closed on
+// exec, and worker processes end with the process that began them: a fork of it does not keep them
+// alive.
 int seer_tuner_tune(seer_tuner *tuner);
 // Ends tune soon, with all that is known kept: the search, or the wait for another tuner, in which
 // case nothing was measured, and tune returns 0. From a listener, another thread or a signal

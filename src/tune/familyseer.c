@@ -191,6 +191,13 @@ static void end_search(void *user, bool was_run) {
 }
 
 // Judged in a folder of its own; what has passed is compiled from `choices`, which is the same.
+static seer_status make_folder(seer_tuner *t, const char **out_folder) {
+  const char *output = seer_context_str(t->context, SEER_OPT_OUTPUT);
+  if (!output[0]) return seer_os_temp_dir("familyseer", t->arena, out_folder);
+  SEER_TRY(seer_os_make_dirs(output));
+  return seer_os_temp_dir_in(output, "familyseer", t->arena, out_folder);
+}
+
 static seer_status tune_judged(seer_tuner *t) {
   seer_tuning_request request = {.context = t->context,
       .model = t->model,
@@ -198,7 +205,7 @@ static seer_status tune_judged(seer_tuner *t) {
       .records = t->records,
       .watch = {t, is_over, tell_before, begin, end_search}};
   const char *folder = NULL;
-  SEER_TRY(seer_os_temp_dir("familyseer", t->arena, &folder));
+  SEER_TRY(make_folder(t, &folder));
   request.folder = folder;
   seer_status status = seer_tune_network(&request, &t->tuning);
   if (!status) tell_verdict(t);

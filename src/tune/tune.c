@@ -1,8 +1,9 @@
-// tune.c - a network -> its tuned library, stage by stage: `tune_here` is the whole of a tuning as
-// calls in order. The contract: tune.h.
+// tune.c - a network -> its tuned library, stage by stage: `prepare`, `search` and `make_library`
+// are the whole of a tuning as calls in order. The contract: tune.h.
 #include "tune/tune.h"
 
 #include "base/os.h"
+#include "base/recover.h"
 #include "choose/choose.h"
 #include "choose/tables.h"
 #include "library/gap.h"
@@ -127,27 +128,37 @@ static seer_status place(tuning *t) {
   return SEER_OK;
 }
 
-static seer_status make_library(tuning *t) {
+// ---- all of it
+// What memory that runs out ends is one of these: the machine and the folder are given back, and
+// the session can be asked.
+
+static seer_status prepare(void *user) {
+  tuning *t = user;
+  SEER_TRY(seer_speeds_measure(t->context, t->r->records));
+  SEER_TRY(seer_precise_decide(
+      t->r->precise, is_timed_here(t) ? SEER_PRECISE_TUNE : SEER_PRECISE_TUNE_UNTIMED));
+  t->network = t->r->precise->taken->network;
+  return SEER_OK;
+}
+
+static seer_status make_library(void *user) {
+  tuning *t = user;
   seer_status refused = SEER_OK;
+  SEER_TRY(choose(t));
+  if (!t->r->folder) return SEER_OK;
   seer_status status = build(t);
   if (!status) status = hold_against_untuned(t, &refused);
   if (!status) status = time_by_itself(t);
   if (!status) status = hold_against_f32(t);
   if (!status) status = place(t);
-  status = seer_status_join(status, refused);
-  return seer_status_join(status, seer_os_work_dir_close(&t->work));
+  return seer_status_join(status, refused);
 }
 
-// ---- all of it
-
 static seer_status tune_here(tuning *t) {
-  SEER_TRY(seer_speeds_measure(t->context, t->r->records));
-  SEER_TRY(seer_precise_decide(
-      t->r->precise, is_timed_here(t) ? SEER_PRECISE_TUNE : SEER_PRECISE_TUNE_UNTIMED));
-  t->network = t->r->precise->taken->network;
+  SEER_TRY(seer_recover(prepare, t));
   SEER_TRY(search(t));
-  SEER_TRY(choose(t));
-  return t->r->folder ? make_library(t) : SEER_OK;
+  seer_status status = seer_recover(make_library, t);
+  return seer_status_join(status, seer_os_work_dir_close(&t->work));
 }
 
 static bool is_never_over(void *user) {
@@ -169,7 +180,8 @@ static void tell_wait(void *user, const char *text) { tell_before(user, SEER_EVE
 
 // Stopped while it waited for the machine: what is known is compiled, as by a search that was
 // ended.
-static seer_status end_early(tuning *t) {
+static seer_status end_early(void *user) {
+  tuning *t = user;
   tell_before(
       t, SEER_EVENT_DONE, "stopped by the user before the machine was free; nothing was measured");
   if (!t->r->folder) return SEER_OK;
@@ -190,7 +202,7 @@ seer_status seer_tune_network(const seer_tuning_request *r, seer_tuning *out) {
   seer_device device;
   bool is_stopped;
   seer_status status = seer_device_take(r->context, measure.desc, &waiter, &device, &is_stopped);
-  if (!status) status = is_stopped ? end_early(&t) : tune_here(&t);
+  if (!status) status = is_stopped ? seer_recover(end_early, &t) : tune_here(&t);
   seer_device_release(&device);
   return status;
 }

@@ -68,7 +68,7 @@ BELOW = [
     F("auto whatever the error", "guard", "src/tune/precision.c", "    if (!problem) p->taken = v;\n", "    p->taken = v;\n", "peer_precision_report"),
     F("a precision is held against itself", "judge", "src/tune/precision.c", "  SEER_TRY(use_precision(p, v));\n  SEER_TRY(seer_front_load(",
       "  SEER_TRY(seer_front_load(", "peer_precision_report"),
-    F("a tolerance that nobody holds", "guard", "src/tune/precision.c", "  const char *why = p->is_gated ? why_not(p, v) : NULL;", "  const char *why = NULL; (void)why_not;",
+    F("a tolerance that nobody holds", "guard", "src/tune/precision.c", "  const char *why = p->is_gated ? why_not(p, v) : NULL;", "  const char *why = NULL; (void)why_not, (void)p;",
       "test_tune_library"),
     F("a tuning without its end", "guard", "src/tune/familyseer.c", "  request.folder = folder;\n", "  request.folder = NULL;\n", "test_tune_library"),
     F("nothing is held against the untuned library", "guard", "src/tune/tune.c", "  if (!status) status = hold_against_untuned(t, &refused);\n",

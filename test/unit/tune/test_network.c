@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/recover.h"
 #include "choose/choose.h"
 #include "support/test.h"
 #include "tune/tune.h"
@@ -18,6 +19,7 @@ typedef struct {
   seer_tuning tuning;
   double slower;  // times the untuned one, in the made-up contest
   uint32_t n_contest, n_before, n_begin, n_end, n_said;
+  uint32_t breaks_at;  // the line that is said when memory runs out; 0: none
   bool is_over;
 } world;
 
@@ -97,8 +99,9 @@ static void end(void *user, bool was_run) {
 }
 
 static void hear(void *user, const char *text) {
-  assert_null(strchr(text, '\n'));
-  ((world *)user)->n_said++;
+  world *w = user;
+  assert_true(text[0] && text[strlen(text) - 1] != '\n');
+  if (++w->n_said == w->breaks_at) seer_recover_out_of_memory(1, "this test");
 }
 
 static seer_status tune(world *w, const char *folder, seer_contest_fn *contest) {
@@ -203,12 +206,36 @@ static void without_a_folder(void **state) {
   close_world(&w);
 }
 
+// Before the session, and behind it, memory may run out: that ends the tuning, and nothing else.
+static void memory_may_run_out(void **state) {
+  (void)state;
+  for (uint32_t k = 1; k <= 2; k++) {
+    world w;
+    open_world(&w);
+    seer_precise_close(&w.precise);
+    must(seer_context_set(w.context, "precision", "bf16"));
+    must(seer_precise_open(w.context, "mlp", w.arena, &w.precise));
+    seer_context_hear(w.context, hear, &w);
+    must(seer_precise_decide(&w.precise, SEER_PRECISE_TUNE_UNTIMED));
+    w.breaks_at = w.n_said + (k == 1 ? 1 : w.n_said + 1);
+    seer_status status = tune(&w, in_folder(&w, "out"), NULL);
+    assert_int_equal(seer_status_code(status), SEER_CODE_RESOURCE);
+    seer_status_free(status);
+    assert_int_equal(w.tuning.was_run, k == 2);
+    assert_false(w.tuning.is_written);
+    seer_session_totals totals;
+    if (k == 2) seer_session_get_totals(w.tuning.session, &totals);
+    close_world(&w);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_faster_ships),
       cmocka_unit_test(what_is_slower_in_the_network_ships_untuned),
       cmocka_unit_test(what_was_not_judged_stays_away),
       cmocka_unit_test(without_a_folder),
+      cmocka_unit_test(memory_may_run_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
