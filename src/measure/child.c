@@ -199,12 +199,3 @@ seer_status seer_child_hear(seer_child *child, seer_wire_type type, seer_arena *
   child->n_restarts = 0;
   return SEER_OK;
 }
-
-seer_status seer_child_answer(seer_child *child, seer_wire_type type, seer_arena *arena,
-    uint64_t timeout_ns, const void **out_payload, size_t *out_n) {
-  bool has_begun;
-  SEER_TRY(
-      seer_child_hear(child, type, arena, SEER_CHILD_SET_UP_NS, &has_begun, out_payload, out_n));
-  if (!has_begun) return SEER_OK;
-  return seer_child_hear(child, type, arena, timeout_ns, &has_begun, out_payload, out_n);
-}

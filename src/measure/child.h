@@ -51,8 +51,5 @@ SEER_MUST_USE seer_status seer_child_ask(seer_child *child, size_t index,
 // CORRUPT: neither of those. After each of these it is to be restarted.
 SEER_MUST_USE seer_status seer_child_hear(seer_child *child, seer_wire_type type, seer_arena *arena,
     uint64_t timeout_ns, bool *out_has_begun, const void **out_payload, size_t *out_n);
-// The answer; timeout_ns is for the request's own work.
-SEER_MUST_USE seer_status seer_child_answer(seer_child *child, seer_wire_type type,
-    seer_arena *arena, uint64_t timeout_ns, const void **out_payload, size_t *out_n);
 
 #endif

@@ -17,6 +17,7 @@
 #define SEER_MEASURE_MAX_CONTENDERS 8
 #define SEER_MEASURE_MAX_PAIRS 64  // that a comparison takes
 #define SEER_MEASURE_MESSAGE_BYTES 200
+#define SEER_MEASURE_MAX_DEVICES 32
 
 typedef enum {
   SEER_MEASURED_OK,
@@ -60,6 +61,7 @@ typedef struct {
 
 typedef struct {
   seer_measured_class cls;
+  uint32_t device;  // that it was timed on; 0 where the measurer has one
   bool is_raced_out;  // dropped after a few runs: clearly slower than the best
   bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
   double seconds;  // of the samples: seer_timing_seconds

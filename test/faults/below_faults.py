@@ -1,7 +1,7 @@
 """Faults in the runtime, in what is chosen and recorded, and in the judges."""
 from fault import Fault as F
 
-HOST, EXEC = "src/runtime/host/", "src/runtime/exec.c"
+HOST, EXEC, QUEUE = "src/runtime/host/", "src/runtime/exec.c", "src/measure/local/"
 
 BELOW = [
     F("a loop begins anew each time", "stale", EXEC, "carried[k].in_arg, 0, carried[k].result_arg, carried[k].n_bytes);",
@@ -81,4 +81,12 @@ BELOW = [
     F("layers are never wrong", "judge", "src/cli/layers.c", "    if (error <= tolerance) return;\n", "    if (error >= 0) return;\n", "peer_verify"),
     F("strides of layers are dense", "view", "src/code/artefact/made.c", "stride = k + 1 == value->rank ? seer_value_pitch(value) :",
       "stride = k + 1 == value->rank ? seer_value_row(value) :", "peer_verify"),
+    F("what a lost device had goes back for ever", "guard", QUEUE + "queue.c", "  bool is_first = !q->job[job].was_returned;\n",
+      "  bool is_first = !q->job[job].was_returned || q->n > 0;\n", "test_measure_queue|test_cli_workers"),
+    F("one device's jobs go to any", "guard", QUEUE + "queue.c", "    if (job->wanted != SEER_QUEUE_ANY && job->wanted != device) continue;\n", "",
+      "test_measure_queue"),
+    F("timed while builders work", "guard", QUEUE + "devices.c", "    if (is_building && shares_processors(d)) continue;\n",
+      "    if (is_building && shares_processors(d) && all->n > 64) continue;\n", "test_measure_queue"),
+    F("who hangs is asked again as it is", "stale", QUEUE + "devices.c", "SEER_MEASURED_RUN_TIMEOUT, \"the run took too long\");\n  return restart(all, k, work);",
+      "SEER_MEASURED_RUN_TIMEOUT, \"the run took too long\");\n  return work->user ? SEER_OK : restart(all, k, work);", "test_measure_queue"),
 ]

@@ -1,44 +1,25 @@
-// inside.h - the local measurer from within: builders, kernels that are kept, the runner. Only
-// files of measure/local/ include it.
+// inside.h - the local measurer from within. Only files of measure/local/ and their tests include
+// it.
 //
-//   builders  requests -> objects, by processes that build
+//   queue     where each candidate is, from a request to its result (queue.h)
+//   builders  requests -> objects, by processes that build (builders.h)
+//   endpoint  a device that is asked and answers; endpoint_child is a runner process (endpoint.h)
+//   devices   built candidates -> endpoints -> answers (devices.h)
 //   kept      kernels that outlive a batch: witnesses, contenders, what they are compared with
-//   local     the runner's times, checks and comparisons; the measurer's life
+//   local     times, checks and comparisons; the measurer's life
 //
 // Memory: a batch's is in `batch`, which the next one empties.
 #ifndef SEER_MEASURE_LOCAL_INSIDE_H
 #define SEER_MEASURE_LOCAL_INSIDE_H
 
-#include "base/map.h"
 #include "base/table.h"
 #include "measure/backends.h"
-#include "measure/child.h"
+#include "measure/local/builders.h"
+#include "measure/local/devices.h"
 
-#define SEER_LOCAL_MAX_BUILDERS 32
-#define SEER_LOCAL_START_PATIENCE_NS 5000000000u  // for memory and processes to be there
 // Kernels kept: about 50 KB each; a round has five witnesses, and the finals come back to up to 600
 // kernels, task by task (SEER_FINALS_MAX_KERNELS). What was dropped is built again.
 #define SEER_LOCAL_MAX_KEPT 640
-
-typedef struct {
-  seer_child child;
-  bool is_gone;  // it could not be started again; the others do its work
-  uint32_t request;  // index in the batch at hand
-  uint64_t deadline_ns;
-} seer_builder;
-
-typedef struct {
-  seer_measure_task task;
-  seer_message_task message;
-} seer_local_task;
-
-typedef struct {
-  bool is_built;
-  bool is_lost;  // its builder died or hung: nothing is known of the candidate itself
-  uint64_t object_hash;
-  double build_s;
-  seer_kernel *kernel;
-} seer_built;
 
 typedef struct {
   uint64_t key;  // hash of (task, schedule)
@@ -47,39 +28,28 @@ typedef struct {
   seer_built build;
 } seer_kept_kernel;
 
+// A runner, and what it alone has timed: times of one device say nothing of another's.
+typedef struct {
+  seer_endpoint_child endpoint;
+  seer_table twins;  // hash of (task, object) -> twin: the first result
+  double witness_s;  // of the batch in hand; 0: not timed yet
+} seer_local_device;
+
 struct seer_measurer {
   const seer_context *context;
   seer_arena *arena, *batch;
   seer_child_home home;
-  seer_map *by_id;
-  size_t n_task, cap_task;
-  seer_local_task *task;
-  uint32_t n_builder;
-  seer_builder builder[SEER_LOCAL_MAX_BUILDERS];
-  seer_child runner;
+  seer_local_tasks tasks;
+  seer_builders builders;
+  seer_local_device device[SEER_MEASURE_MAX_DEVICES];  // devices.n of them
+  seer_devices devices;
   uint32_t n_kept;
   uint64_t n_uses;
   seer_kept_kernel
       kept[SEER_LOCAL_MAX_KEPT];  // what checks and comparisons built, most often the default
-  seer_table twins;  // hash of (task, object) -> twin: the first result
-  double build_timeout_s, run_timeout_s;
+  double run_timeout_s;
   seer_timing timing;  // where a request has none of its own
 };
-
-static inline uint64_t seer_local_ns_of(double seconds) { return (uint64_t)(seconds * 1e9); }
-// INTERNAL: the task was never announced.
-SEER_MUST_USE seer_status seer_local_index_of(
-    const seer_measurer *measurer, uint32_t id, uint64_t *out_index);
-void seer_local_refuse(seer_measure_result *result, seer_measured_class cls, const char *message);
-
-// One builder is needed; where the system has no room for another, those that are there do the
-// work.
-SEER_MUST_USE seer_status seer_builders_start(seer_measurer *measurer, uint32_t n);
-// Builds requests that have neither a kernel nor a result yet. A status only when no builder is
-// left.
-SEER_MUST_USE seer_status seer_builders_build(seer_measurer *measurer,
-    const seer_measure_request *requests, uint32_t n, seer_built *builds,
-    seer_measure_result *results);
 
 // Builds all of n schedules of a task, or takes what was kept; what is seer_built is kept. Where a
 // builder died over one it is seer_built once more: these are the task's winners and its untuned

@@ -68,6 +68,17 @@ void seer_kept_add_near_best(seer_measurer *m, const seer_measure_request *reque
   }
 }
 
+// Jobs that have a kernel already are not built.
+static seer_status build(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
+    seer_built *builds, seer_measure_result *results) {
+  seer_queue queue;
+  seer_queue_init(&queue, n, m->batch);
+  for (uint32_t i = 0; i < n; i++)
+    if (builds[i].is_built) seer_queue_built(&queue, i, true);
+  const seer_build_batch batch = {&m->tasks, m->batch, &queue, requests, builds, results};
+  return seer_builders_build(&m->builders, &batch);
+}
+
 seer_status seer_kept_build(seer_measurer *m, uint32_t task, const seer_schedule *schedules,
     uint32_t n, seer_built *out_builds, seer_measure_result *out_results) {
   seer_arena_reset(m->batch);
@@ -79,12 +90,12 @@ seer_status seer_kept_build(seer_measurer *m, uint32_t task, const seer_schedule
     requests[i] = (seer_measure_request){.task = task, .schedule = schedules[i]};
     is_new[i] = !find_kept(m, kept_key(task, &schedules[i]), &out_builds[i]);
   }
-  SEER_TRY(seer_builders_build(m, requests, n, out_builds, out_results));
+  SEER_TRY(build(m, requests, n, out_builds, out_results));
   for (uint32_t i = 0; i < n; i++) {
     if (!out_builds[i].is_lost || out_results[i].cls == SEER_MEASURED_BUILD_TIMEOUT) continue;
     out_builds[i] = (seer_built){.is_built = false};
     memset(&out_results[i], 0, sizeof(out_results[i]));
-    SEER_TRY(seer_builders_build(m, &requests[i], 1, &out_builds[i], &out_results[i]));
+    SEER_TRY(build(m, &requests[i], 1, &out_builds[i], &out_results[i]));
   }
   for (uint32_t i = 0; i < n; i++) {
     if (is_new[i] && out_builds[i].is_built) keep(m, kept_key(task, &schedules[i]), &out_builds[i]);

@@ -1,7 +1,6 @@
-// local.c - requests -> builder processes -> objects -> the runner process -> times.
-// Building and timing alternate: while the runner times, the builders wait, since their cores are
-// the ones that are timed. Workers live as long as the session; one that crashes or hangs is
-// replaced, at the cost of the candidate it had.
+// local.c - requests -> builder processes -> objects -> runner processes -> times.
+// Building and timing alternate where both have the same processors: while a runner times, the
+// builders wait. Workers live as long as the session; one that crashes or hangs is replaced.
 
 #include <math.h>
 #include <stdio.h>
@@ -28,47 +27,16 @@ typedef struct {
 enum { TWIN_VALUES = 2 };
 _Static_assert(sizeof(twin) <= TWIN_VALUES * sizeof(uint64_t), "a twin fits");
 
-// ---- running
-// Sends to the runner and waits for the answer. *out_class is not OK when there is none: the runner
-// died or hung (`message` says which, and it is started again).
-static seer_status ask_runner(seer_measurer *m, uint32_t task, seer_wire_type type,
-    const seer_text *text, double limit_s, const void **out_payload, size_t *out_n,
-    seer_measured_class *out_class, char message[SEER_MEASURE_MESSAGE_BYTES]) {
-  uint64_t index;
-  SEER_TRY(seer_local_index_of(m, task, &index));
-  *out_class = SEER_MEASURED_OK;
-  seer_status status = seer_child_ask(&m->runner, index, &m->task[index].message, type, text);
-  if (status && seer_status_code(status) == SEER_CODE_DEVICE) return status;
-  if (!status)
-    status = seer_child_answer(
-        &m->runner, type, m->batch, seer_local_ns_of(limit_s), out_payload, out_n);
-  if (!status) return SEER_OK;
-  seer_code code = seer_status_code(status);
-  *out_class = code == SEER_CODE_TIMEOUT ? SEER_MEASURED_RUN_TIMEOUT : SEER_MEASURED_RUN_CRASH;
-  (void)snprintf(message, SEER_MEASURE_MESSAGE_BYTES, "%s",
-      code == SEER_CODE_TIMEOUT ? "the run took too long" : seer_status_message(status));
-  if (code == SEER_CODE_IO) seer_child_bury(&m->runner, message, SEER_MEASURE_MESSAGE_BYTES);
-  seer_status_free(status);
-  return seer_child_restart(&m->runner);
-}
-
-// An answer that cannot be read is a runner that cannot be trusted any more.
-static seer_status distrust(seer_measurer *m, seer_status status, seer_measured_class *out_class,
-    char message[SEER_MEASURE_MESSAGE_BYTES]) {
-  if (!status) return SEER_OK;
-  *out_class = SEER_MEASURED_RUN_CRASH;
-  (void)snprintf(message, SEER_MEASURE_MESSAGE_BYTES, "%s", seer_status_message(status));
-  seer_status_free(status);
-  return seer_child_restart(&m->runner);
-}
-
+// ---- twins
 static uint64_t twin_key(uint32_t task, uint64_t object_hash) {
   return seer_hash_u64(object_hash, task + 1);
 }
 
 // What one run of a kernel takes, as far as it was timed; else the longest that it may.
-static double run_seconds(seer_measurer *m, uint32_t task, const seer_built *build) {
-  const uint64_t *known = seer_table_values(&m->twins, twin_key(task, build->object_hash));
+static double run_seconds(
+    const seer_measurer *m, uint32_t device, uint32_t task, const seer_built *build) {
+  const uint64_t *known =
+      seer_table_values(&m->device[device].twins, twin_key(task, build->object_hash));
   twin first = {0};
   if (known) memcpy(&first, known, sizeof first);
   bool is_timed = known && first.cls == SEER_MEASURED_OK && first.seconds > 0;
@@ -93,53 +61,20 @@ static seer_timing timing_of(const seer_measurer *m, const seer_measure_request 
   return timing;
 }
 
-static seer_status time_one(seer_measurer *m, const seer_measure_request *request,
-    const seer_built *build, seer_measure_result *result) {
-  seer_message_run *message = SEER_NEW(m->batch, seer_message_run);
-  *message = (seer_message_run){
-      request->task, request->best_seconds, timing_of(m, request), *build->kernel};
-  seer_text text;
-  seer_text_init(&text, m->batch);
-  seer_message_put_run(&text, message);
-  double limit = m->run_timeout_s;
-  if (request->best_seconds > 0)
-    limit = fmin(limit, RUN_LIMIT_SLACK_S + RUN_LIMIT_FACTOR * request->best_seconds);
-  const void *payload;
-  size_t n_bytes;
-  seer_measured_class cls;
-  char why[SEER_MEASURE_MESSAGE_BYTES];
-  SEER_TRY(
-      ask_runner(m, request->task, SEER_WIRE_RUN, &text, limit, &payload, &n_bytes, &cls, why));
-  if (cls == SEER_MEASURED_OK) {
-    seer_status status = seer_message_get_result(payload, n_bytes, m->batch, result);
-    if (!status && result->cls == SEER_MEASURED_OK && result->n_samples == 0)
-      status = SEER_FAIL(CORRUPT, "a result without samples");
-    SEER_TRY(distrust(m, status, &cls, why));
-  }
-  if (cls != SEER_MEASURED_OK) {
-    memset(result, 0, sizeof(*result));
-    seer_local_refuse(result, cls, why);
-  }
-  return SEER_OK;
+// ---- orders
+static seer_text *start_order(
+    seer_measurer *m, seer_wire_type type, double limit_s, seer_endpoint_order *out) {
+  seer_text *text = SEER_NEW(m->batch, seer_text);
+  seer_text_init(text, m->batch);
+  *out = (seer_endpoint_order){.type = type, .message = text, .limit_s = limit_s};
+  return text;
 }
 
-static seer_status run_one(seer_measurer *m, const seer_measure_request *request,
-    const seer_built *build, seer_measure_result *result) {
-  uint64_t key = twin_key(request->task, build->object_hash);
-  const uint64_t *known = request->is_witness ? NULL : seer_table_values(&m->twins, key);
-  if (known) {
-    twin first;
-    memcpy(&first, known, sizeof first);
-    result_of_twin(&first, result);
-    return SEER_OK;
-  }
-  SEER_TRY(time_one(m, request, build, result));
-  result->build_s = build->build_s;
-  // A crash may have been the runner's own, killed by somebody: its twins get a chance.
-  if (request->is_witness || result->cls == SEER_MEASURED_RUN_CRASH) return SEER_OK;
-  const twin first = {result->seconds, result->cls, result->is_raced_out};
-  (void)seer_table_add(&m->twins, key);
-  memcpy(seer_table_values(&m->twins, key), &first, sizeof first);
+static seer_status order_task(const seer_measurer *m, uint32_t task, seer_endpoint_order *out) {
+  uint64_t index;
+  SEER_TRY(seer_local_index_of(&m->tasks, task, &index));
+  out->index = (size_t)index;
+  out->task = &m->tasks.task[index].message;
   return SEER_OK;
 }
 
@@ -148,59 +83,218 @@ typedef struct {
   seer_measurer *m;
   const seer_measure_request *requests;
   uint32_t n;
+  seer_queue queue;
   seer_built *builds;
   seer_measure_result *results;
-} all_builds;
+  seer_meanwhile *meanwhile;  // NULL: it is over
+  seer_os_thread *beside;
+} batch;
 
-static seer_status build_all_of(void *user) {
-  all_builds *all = user;
-  return seer_builders_build(all->m, all->requests, all->n, all->builds, all->results);
+// The first one's schedule, which later ones race against.
+static bool is_first_witness(const batch *b, uint32_t job) {
+  const seer_measure_request *request = &b->requests[job];
+  return request->is_witness && seer_schedule_equal(&request->schedule, &b->requests[0].schedule);
+}
+
+static double best_seconds(const batch *b, uint32_t job, uint32_t device) {
+  double witness_s = b->m->device[device].witness_s;
+  bool is_raced = !b->requests[job].is_witness && witness_s > 0;
+  return is_raced ? witness_s : b->requests[job].best_seconds;
+}
+
+static seer_status order_run(
+    void *user, uint32_t job, uint32_t device, seer_endpoint_order *out, bool *out_is_done) {
+  batch *b = user;
+  seer_measurer *m = b->m;
+  const seer_measure_request *request = &b->requests[job];
+  const seer_built *build = &b->builds[job];
+  const uint64_t *known = request->is_witness
+      ? NULL
+      : seer_table_values(&m->device[device].twins, twin_key(request->task, build->object_hash));
+  *out_is_done = known != NULL;
+  if (known) {
+    twin first;
+    memcpy(&first, known, sizeof first);
+    result_of_twin(&first, &b->results[job]);
+    b->results[job].device = device;
+    return SEER_OK;
+  }
+  double best_s = best_seconds(b, job, device);
+  double limit_s = m->run_timeout_s;
+  if (best_s > 0) limit_s = fmin(limit_s, RUN_LIMIT_SLACK_S + RUN_LIMIT_FACTOR * best_s);
+  seer_message_run *message = SEER_NEW(m->batch, seer_message_run);
+  *message = (seer_message_run){request->task, best_s, timing_of(m, request), *build->kernel};
+  seer_text *text = start_order(m, SEER_WIRE_RUN, limit_s, out);
+  seer_message_put_run(text, message);
+  return order_task(m, request->task, out);
+}
+
+// A result that is the candidate's own, of whatever class.
+static void settle_run(batch *b, uint32_t job, uint32_t device) {
+  const seer_measure_request *request = &b->requests[job];
+  seer_measure_result *result = &b->results[job];
+  seer_local_device *d = &b->m->device[device];
+  result->build_s = b->builds[job].build_s;
+  result->device = device;
+  if (is_first_witness(b, job) && result->cls == SEER_MEASURED_OK) d->witness_s = result->seconds;
+  // A crash may have been the runner's own, killed by somebody: its twins get a chance.
+  if (request->is_witness || result->cls == SEER_MEASURED_RUN_CRASH ||
+      result->cls == SEER_MEASURED_DEVICE_LOST)
+    return;
+  uint64_t key = twin_key(request->task, b->builds[job].object_hash);
+  const twin first = {result->seconds, result->cls, result->is_raced_out};
+  (void)seer_table_add(&d->twins, key);
+  memcpy(seer_table_values(&d->twins, key), &first, sizeof first);
+}
+
+static seer_status take_run(
+    void *user, uint32_t job, uint32_t device, const void *payload, size_t n_bytes) {
+  batch *b = user;
+  seer_measure_result *result = &b->results[job];
+  SEER_TRY(seer_message_get_result(payload, n_bytes, b->m->batch, result));
+  if (result->cls == SEER_MEASURED_OK && result->n_samples == 0)
+    return SEER_FAIL(CORRUPT, "a result without samples");
+  settle_run(b, job, device);
+  return SEER_OK;
+}
+
+static void fail_run(
+    void *user, uint32_t job, uint32_t device, seer_measured_class cls, const char *why) {
+  batch *b = user;
+  memset(&b->results[job], 0, sizeof b->results[job]);
+  seer_local_refuse(&b->results[job], cls, why);
+  settle_run(b, job, device);
+}
+
+// The caller's own work is over before anything is timed on the processors that it has.
+static void end_meanwhile(batch *b) {
+  if (!b->meanwhile) return;
+  uint64_t built_ns = seer_os_now_ns();
+  if (b->beside)
+    seer_os_thread_join(b->beside);
+  else
+    b->meanwhile->run(b->meanwhile->user);
+  b->meanwhile->waited_s = (double)(seer_os_now_ns() - built_ns) * 1e-9;
+  b->beside = NULL;
+  b->meanwhile = NULL;
+}
+
+// Builds and times: devices that share processors with builders wait until all is built, others
+// take what there is.
+static seer_status measure_batch(void *user) {
+  batch *b = user;
+  seer_measurer *m = b->m;
+  const seer_build_batch builds = {
+      &m->tasks, m->batch, &b->queue, b->requests, b->builds, b->results};
+  const seer_device_work work = {b, &b->queue, m->batch, order_run, take_run, fail_run};
+  while (seer_queue_is_building(&b->queue)) {
+    SEER_TRY(seer_builders_hand_out(&m->builders, &builds));
+    SEER_TRY(seer_devices_hand_out(&m->devices, &work, true));
+    if (b->queue.in[SEER_JOB_BUILDING] + b->queue.in[SEER_JOB_LEASED] == 0) continue;
+    seer_watch watch;
+    seer_watch_begin(&watch);
+    seer_builders_watch(&m->builders, &watch);
+    seer_devices_watch(&m->devices, &watch);
+    seer_watch_wait(&watch);
+    SEER_TRY(seer_builders_take(&m->builders, &builds, watch.is_ready));
+    SEER_TRY(seer_devices_take(&m->devices, &work, watch.is_ready + m->builders.n));
+  }
+  if (seer_devices_share(&m->devices)) end_meanwhile(b);
+  return seer_devices_run(&m->devices, &work);
 }
 
 static seer_status local_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
     seer_meanwhile *meanwhile, seer_measure_result *results) {
   seer_arena_reset(m->batch);
-  seer_built *builds = SEER_NEW_ARRAY(m->batch, seer_built, n);
+  batch b = {.m = m,
+      .requests = requests,
+      .n = n,
+      .builds = SEER_NEW_ARRAY(m->batch, seer_built, n),
+      .results = results,
+      .meanwhile = meanwhile};
   memset(results, 0, n * sizeof(*results));
+  seer_queue_init(&b.queue, n, m->batch);
+  for (uint32_t k = 0; k < m->devices.n; k++) m->device[k].witness_s = 0;
   for (uint32_t i = 0; i < n; i++) {
-    if (requests[i].is_witness) (void)seer_kept_find(m, &requests[i], &builds[i]);
+    if (requests[i].is_witness && seer_kept_find(m, &requests[i], &b.builds[i]))
+      seer_queue_built(&b.queue, i, true);
   }
-  seer_os_thread *beside = NULL;
   // Where no thread can be had it is done when all is built.
-  if (meanwhile) seer_status_free(seer_os_thread_create(meanwhile->run, meanwhile->user, &beside));
-  all_builds all = {m, requests, n, builds, results};
-  // the thread is joined whatever building ends with
-  seer_status status = n ? seer_recover(build_all_of, &all) : SEER_OK;
-  uint64_t built_ns = seer_os_now_ns();
-  if (beside) seer_os_thread_join(beside);
-  if (meanwhile && !beside) meanwhile->run(meanwhile->user);
-  if (meanwhile) meanwhile->waited_s = (double)(seer_os_now_ns() - built_ns) * 1e-9;
+  if (meanwhile)
+    seer_status_free(seer_os_thread_create(meanwhile->run, meanwhile->user, &b.beside));
+  // the thread is joined whatever this ends with
+  seer_status status = n ? seer_recover(measure_batch, &b) : SEER_OK;
+  end_meanwhile(&b);
   SEER_TRY(status);
-  double witness_s = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    if (!builds[i].is_built) continue;
-    seer_measure_request request = requests[i];
-    if (!request.is_witness && witness_s > 0) request.best_seconds = witness_s;
-    SEER_TRY(run_one(m, &request, &builds[i], &results[i]));
-    bool is_first =
-        request.is_witness && seer_schedule_equal(&request.schedule, &requests[0].schedule);
-    if (is_first && results[i].cls == SEER_MEASURED_OK) witness_s = results[i].seconds;
-  }
-  seer_kept_add_near_best(m, requests, n, builds, results);
+  seer_kept_add_near_best(m, requests, n, b.builds, results);
   return SEER_OK;
 }
 
 // ---- checking and comparing
 // A runner may die of something else than its candidate, and a winner is not given up for that: it
-// has crashed only if two runners died over it.
-#define CHECK_TRIES 2
+// has crashed only if two runners died over it, which is what the queue counts.
+typedef struct {
+  seer_measurer *m;
+  uint32_t task;
+  seer_wire_type type;
+  const seer_text *text;
+  double limit_s;
+  seer_status (*read)(void *answer, const void *payload, size_t n_bytes, seer_arena *arena);
+  void *answer;
+  seer_measured_class cls;
+  char message[SEER_MEASURE_MESSAGE_BYTES];
+} judgement;
+
+static seer_status order_judgement(
+    void *user, uint32_t job, uint32_t device, seer_endpoint_order *out, bool *out_is_done) {
+  (void)job, (void)device, (void)out_is_done;
+  const judgement *j = user;
+  *out = (seer_endpoint_order){.type = j->type, .message = j->text, .limit_s = j->limit_s};
+  return order_task(j->m, j->task, out);
+}
+
+static seer_status take_judgement(
+    void *user, uint32_t job, uint32_t device, const void *payload, size_t n_bytes) {
+  (void)job, (void)device;
+  judgement *j = user;
+  return j->read(j->answer, payload, n_bytes, j->m->batch);
+}
+
+static void fail_judgement(
+    void *user, uint32_t job, uint32_t device, seer_measured_class cls, const char *why) {
+  (void)job, (void)device;
+  judgement *j = user;
+  j->cls = cls;
+  (void)snprintf(j->message, sizeof j->message, "%s", why);
+}
+
+// On one device; on another one when that was lost over it, and no candidate's fault it is.
+static seer_status judge(judgement *j) {
+  seer_measurer *m = j->m;
+  do {
+    seer_queue queue;
+    seer_queue_init(&queue, 1, m->batch);
+    queue.job[0].wanted = seer_devices_home(&m->devices);
+    seer_queue_built(&queue, 0, true);
+    j->cls = SEER_MEASURED_OK;
+    const seer_device_work work = {
+        j, &queue, m->batch, order_judgement, take_judgement, fail_judgement};
+    SEER_TRY(seer_devices_run(&m->devices, &work));
+  } while (j->cls == SEER_MEASURED_DEVICE_LOST);
+  return SEER_OK;
+}
+
+static seer_status read_checked(
+    void *answer, const void *payload, size_t n_bytes, seer_arena *arena) {
+  return seer_message_get_result(payload, n_bytes, arena, answer);
+}
 
 static seer_status local_check(seer_measurer *m, const seer_measure_request *request,
     seer_measured_class *out_class, char *message, size_t message_bytes) {
   uint64_t index;
-  SEER_TRY(seer_local_index_of(m, request->task, &index));
+  SEER_TRY(seer_local_index_of(&m->tasks, request->task, &index));
   seer_schedule reference;
-  seer_schedule_default(m->task[index].task.sketches, 0, &reference);
+  seer_schedule_default(m->tasks.task[index].task.sketches, 0, &reference);
   seer_built builds[2];
   seer_measure_result results[2], answer = {.cls = SEER_MEASURED_OK};
   const seer_schedule schedules[2] = {request->schedule, reference};
@@ -217,20 +311,17 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_check(&text, order);
-  const void *payload;
-  size_t n_bytes;
-  *out_class = SEER_MEASURED_RUN_CRASH;
-  double limit_s = 6 * m->run_timeout_s +
-      SLOW_REFERENCE / KNOWN_LIMIT_FACTOR * run_seconds(m, request->task, &builds[0]);
-  for (int i = 0; i < CHECK_TRIES && *out_class == SEER_MEASURED_RUN_CRASH; i++) {
-    SEER_TRY(ask_runner(m, request->task, SEER_WIRE_CHECK, &text, limit_s, &payload, &n_bytes,
-        out_class, answer.message));
-    if (*out_class != SEER_MEASURED_OK) continue;
-    seer_status status = seer_message_get_result(payload, n_bytes, m->batch, &answer);
-    *out_class = answer.cls;
-    SEER_TRY(distrust(m, status, out_class, answer.message));
-  }
-  (void)snprintf(message, message_bytes, "%s", answer.message);
+  double run_s = run_seconds(m, seer_devices_home(&m->devices), request->task, &builds[0]);
+  judgement j = {.m = m,
+      .task = request->task,
+      .type = SEER_WIRE_CHECK,
+      .text = &text,
+      .limit_s = 6 * m->run_timeout_s + SLOW_REFERENCE / KNOWN_LIMIT_FACTOR * run_s,
+      .read = read_checked,
+      .answer = &answer};
+  SEER_TRY(judge(&j));
+  *out_class = j.cls ? j.cls : answer.cls;
+  (void)snprintf(message, message_bytes, "%s", j.cls ? j.message : answer.message);
   return SEER_OK;
 }
 
@@ -240,6 +331,22 @@ static void list_built(const seer_built *builds, uint32_t n, seer_message_compar
     if (builds[i].is_built) order->kernel[order->n++] = *builds[i].kernel;
   }
   order->kernel[order->n] = *builds[n].kernel;
+}
+
+typedef struct {
+  uint32_t n, n_pairs;  // that were asked for
+  seer_message_compared *answer;
+} compared;
+
+static seer_status read_compared(
+    void *user, const void *payload, size_t n_bytes, seer_arena *arena) {
+  const compared *c = user;
+  const seer_message_compared *answer = c->answer;
+  SEER_TRY(seer_message_get_compared(payload, n_bytes, arena, c->answer));
+  bool is_asked = answer->n == c->n && answer->n_pairs == c->n_pairs;
+  if (answer->cls != SEER_MEASURED_OK || is_asked) return SEER_OK;
+  return SEER_FAIL(CORRUPT, "%u pairs of %u contenders, asked were %u of %u", answer->n_pairs,
+      answer->n, c->n_pairs, c->n);
 }
 
 static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
@@ -268,29 +375,27 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_compare(&text, order);
-  seer_message_compared *answer = SEER_NEW(m->batch, seer_message_compared);
-  answer->cls = SEER_MEASURED_RUN_CRASH;
+  compared c = {order->n, n_pairs, SEER_NEW(m->batch, seer_message_compared)};
   double limit_s = m->run_timeout_s;  // for all that is no run
+  uint32_t home = seer_devices_home(&m->devices);
   for (uint32_t i = 0; i <= n; i++)
     if (builds[i].is_built)
-      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, task, &builds[i]);
-  const void *payload;
-  size_t n_bytes;
-  for (int i = 0; i < CHECK_TRIES && answer->cls == SEER_MEASURED_RUN_CRASH; i++) {
-    SEER_TRY(ask_runner(m, task, SEER_WIRE_COMPARE, &text, limit_s, &payload, &n_bytes,
-        &answer->cls, answer->message));
-    if (answer->cls != SEER_MEASURED_OK) continue;
-    seer_status status = seer_message_get_compared(payload, n_bytes, m->batch, answer);
-    if (!status && answer->cls == SEER_MEASURED_OK &&
-        (answer->n != order->n || answer->n_pairs != n_pairs))
-      status = SEER_FAIL(CORRUPT, "%u pairs of %u contenders, asked were %u of %u", answer->n_pairs,
-          answer->n, n_pairs, order->n);
-    SEER_TRY(distrust(m, status, &answer->cls, answer->message));
-  }
-  if (answer->cls != SEER_MEASURED_OK) {
-    seer_log(m->context, "measure", 1, "task %u: no comparison: %s", task, answer->message);
+      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, home, task, &builds[i]);
+  judgement j = {.m = m,
+      .task = task,
+      .type = SEER_WIRE_COMPARE,
+      .text = &text,
+      .limit_s = limit_s,
+      .read = read_compared,
+      .answer = &c};
+  SEER_TRY(judge(&j));
+  const seer_message_compared *answer = c.answer;
+  seer_measured_class cls = j.cls ? j.cls : answer->cls;
+  if (cls != SEER_MEASURED_OK) {
+    seer_log(m->context, "measure", 1, "task %u: no comparison: %s", task,
+        j.cls ? j.message : answer->message);
     for (uint32_t i = 0; i < n; i++)
-      if (builds[i].is_built) out_ab[i].cls = answer->cls;
+      if (builds[i].is_built) out_ab[i].cls = cls;
     return SEER_OK;
   }
   for (uint32_t i = 0, k = 0; i < n; i++) {
@@ -305,10 +410,12 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
 // ---- life
 static void local_close(seer_measurer *m) {
   if (!m) return;
-  for (uint32_t b = 0; b < m->n_builder; b++) seer_child_clear(&m->builder[b].child);
-  seer_child_clear(&m->runner);
+  seer_builders_clear(&m->builders);
+  for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES; k++) {
+    seer_child_clear(&m->device[k].endpoint.child);
+    seer_table_destroy(&m->device[k].twins);
+  }
   for (uint32_t k = 0; k < m->n_kept; k++) seer_arena_destroy(m->kept[k].arena);
-  seer_table_destroy(&m->twins);
   seer_arena_destroy(m->arena);
   seer_arena_destroy(m->batch);
   free(m);
@@ -336,6 +443,14 @@ static seer_status find_program(seer_measurer *m) {
       folder);
 }
 
+static seer_status start_device(seer_measurer *m, const char *name) {
+  seer_local_device *d = &m->device[m->devices.n];
+  d->twins.n_values = TWIN_VALUES;
+  const seer_endpoint_facts facts = {.name = name, .shares_processors = true};
+  seer_devices_add(&m->devices, &d->endpoint.endpoint);
+  return seer_endpoint_child_start(&d->endpoint, &m->home, &facts, SEER_LOCAL_START_PATIENCE_NS);
+}
+
 static seer_status local_open(const seer_context *context, const seer_target *target,
     const char *argument, seer_measurer **out_measurer) {
   (void)argument;
@@ -345,23 +460,20 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   m->context = m->home.context = context;
   m->arena = seer_arena_create("measurer");
   m->batch = seer_arena_create("measure batch");
-  m->by_id = seer_map_create(m->arena);
-  m->twins.n_values = TWIN_VALUES;
+  m->tasks.by_id = seer_map_create(m->arena);
+  m->devices.context = context;
   m->home.target_flag =
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));
-  m->build_timeout_s = seer_context_f64(context, SEER_OPT_BUILD_TIMEOUT);
   m->run_timeout_s = seer_context_f64(context, SEER_OPT_TIMEOUT);
   m->timing.least_s = seer_context_f64(context, SEER_OPT_MIN_REPEAT);
   int64_t n = seer_context_i64(context, SEER_OPT_BUILDERS);
   if (n == 0) n = seer_os_n_threads();
   seer_status status = find_program(m);
-  if (!status) {
-    seer_child_init(&m->runner, &m->home, "runner");
-    status = seer_child_start(&m->runner, SEER_LOCAL_START_PATIENCE_NS);
-  }
+  if (!status) status = start_device(m, "cpu");
   if (!status)
-    status =
-        seer_builders_start(m, n < SEER_LOCAL_MAX_BUILDERS ? (uint32_t)n : SEER_LOCAL_MAX_BUILDERS);
+    status = seer_builders_start(&m->builders, &m->home,
+        n < SEER_LOCAL_MAX_BUILDERS ? (uint32_t)n : SEER_LOCAL_MAX_BUILDERS,
+        seer_context_f64(context, SEER_OPT_BUILD_TIMEOUT));
   if (status) {
     local_close(m);
     return status;
@@ -371,11 +483,12 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
 }
 
 static seer_status local_add_task(seer_measurer *m, const seer_measure_task *task) {
-  m->task = SEER_GROW(m->arena, seer_local_task, m->task, m->n_task, &m->cap_task);
-  seer_map_set(m->by_id, task->id, m->n_task);
+  seer_local_tasks *all = &m->tasks;
+  all->task = SEER_GROW(m->arena, seer_local_task, all->task, all->n, &all->cap);
+  seer_map_set(all->by_id, task->id, all->n);
   seer_message_task message = {task->id, task->space, task->sketches->tolerance,
       task->network_weight_bytes, seer_dag_print(task->dag, m->arena)};
-  m->task[m->n_task++] = (seer_local_task){*task, message};
+  all->task[all->n++] = (seer_local_task){*task, message};
   return SEER_OK;
 }
 
