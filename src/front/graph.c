@@ -233,6 +233,23 @@ void seer_graph_kill_node(seer_graph *graph, seer_node_id id) {
   }
 }
 
+void seer_graph_swap_nodes(seer_graph *graph, seer_node_id before, seer_node_id behind,
+    seer_dtype dtype, seer_val shaped, const char *suffix) {
+  const seer_val x = graph->node[before.i].in[0], old = graph->node[before.i].out[0],
+                 out = graph->node[behind.i].out[0];
+  const seer_value like = graph->value[shaped.i];
+  const char *name = seer_graph_fresh_name(
+      graph, seer_arena_printf(graph->arena, "%s.%s", graph->value[out.i].name, suffix));
+  seer_val between = seer_graph_add_value(graph, name, dtype, like.dim, like.rank);
+  graph->node[behind.i].in[0] = x;
+  graph->node[behind.i].out[0] = between;
+  graph->node[before.i].in[0] = between;
+  graph->node[before.i].out[0] = out;
+  graph->value[between.i].producer = behind;
+  graph->value[out.i].producer = before;
+  graph->value[old.i].producer = (seer_node_id){0};
+}
+
 // For each name the number that is tried next behind it.
 static void index_names(seer_graph *graph) {
   if (!graph->names) {

@@ -210,6 +210,11 @@ uint32_t seer_graph_n_uses(
     const seer_graph *graph, seer_val value);  // by live nodes and as model output
 void seer_graph_replace_uses(
     seer_graph *graph, seer_val from, seer_val to);  // by nodes; model outputs stay
+// behind(before(x)) -> before(behind(x)) for two nodes' first operands and results, where nobody
+// else reads what is between. The value between them then is of `dtype`, with the dimensions of
+// `shaped` and a name of its own, the result's and `suffix`.
+void seer_graph_swap_nodes(seer_graph *graph, seer_node_id before, seer_node_id behind,
+    seer_dtype dtype, seer_val shaped, const char *suffix);
 void seer_graph_kill_node(
     seer_graph *graph, seer_node_id node);  // dead; its outputs have no producer
 void seer_graph_set_constant(

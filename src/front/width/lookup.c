@@ -168,7 +168,7 @@ static bool is_reshape(const seer_graph *graph, const seer_node *node) {
 // Lookup(view(x)) -> view(Lookup(x)), where nothing else reads what is in between.
 static void put_in_front(seer_graph *graph, const seer_graph_uses *uses, uint32_t lookup) {
   for (;;) {
-    const seer_val bytes = graph->node[lookup].in[0], out = graph->node[lookup].out[0];
+    const seer_val bytes = graph->node[lookup].in[0];
     uint32_t view = seer_graph_value(graph, bytes)->producer.i;
     if (view == 0 || !is_reshape(graph, &graph->node[view])) return;
     if (seer_graph_value(graph, bytes)->is_output) return;
@@ -177,17 +177,9 @@ static void put_in_front(seer_graph *graph, const seer_graph_uses *uses, uint32_
     bool is_alone = uses->first[from.i + 1] - uses->first[from.i] == 1 && !of.is_output &&
         uses->first[bytes.i + 1] - uses->first[bytes.i] == 1;
     if (!is_alone) return;
-    const char *name = seer_graph_fresh_name(
-        graph, seer_arena_printf(graph->arena, "%s.before", seer_graph_value(graph, out)->name));
-    seer_val found =
-        seer_graph_add_value(graph, name, seer_graph_value(graph, out)->dtype, of.dim, of.rank);
-    graph->node[lookup].in[0] = from;
-    graph->node[lookup].out[0] = found;
-    graph->node[view].in[0] = found;
-    graph->node[view].out[0] = out;
-    seer_graph_value(graph, found)->producer = (seer_node_id){lookup};
-    seer_graph_value(graph, out)->producer = (seer_node_id){view};
-    seer_graph_value(graph, bytes)->producer = (seer_node_id){0};
+    seer_dtype found = seer_graph_value(graph, graph->node[lookup].out[0])->dtype;
+    seer_graph_swap_nodes(
+        graph, (seer_node_id){view}, (seer_node_id){lookup}, found, from, "before");
   }
 }
 

@@ -26,20 +26,9 @@ bool seer_pass_takes_prologue(const seer_graph *graph, const seer_node *node) {
 }
 
 void seer_pass_put_behind(seer_graph *graph, uint32_t k, uint32_t reader) {
-  const seer_val narrow = graph->node[k].in[0], old = graph->node[k].out[0],
-                 out = graph->node[reader].out[0];
-  const seer_value value = *seer_graph_value(graph, out);
-  const char *name = seer_graph_fresh_name(
-      graph, seer_arena_printf(graph->arena, "%s.before_widening", value.name));
-  seer_val moved = seer_graph_add_value(
-      graph, name, seer_graph_value(graph, narrow)->dtype, value.dim, value.rank);
-  graph->node[reader].in[0] = narrow;
-  graph->node[reader].out[0] = moved;
-  graph->node[k].in[0] = moved;
-  graph->node[k].out[0] = out;
-  seer_graph_value(graph, moved)->producer = (seer_node_id){reader};
-  seer_graph_value(graph, out)->producer = (seer_node_id){k};
-  seer_graph_value(graph, old)->producer = (seer_node_id){0};
+  seer_dtype narrow = seer_graph_value(graph, graph->node[k].in[0])->dtype;
+  seer_graph_swap_nodes(graph, (seer_node_id){k}, (seer_node_id){reader}, narrow,
+      graph->node[reader].out[0], "before_widening");
 }
 
 uint32_t seer_pass_widen_again(seer_graph *graph, uint32_t k, uint32_t reader) {
