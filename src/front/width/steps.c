@@ -1,9 +1,9 @@
 // steps.c - what is quantised is multiplied by the number of steps in 1 in place of being divided
 // by a step: Quantize(x, s, z) becomes Quantize(x * (1 / s), 1, z). A division takes a processor as
 // long as all else that a quantisation is made of. A result that lies between two steps, up to
-// f32's last digits, may fall on the other one: so it is only done to what is computed of quantised
-// numbers, or is a sum, whose last digits depend on its order anyway. What is given is divided, as
-// QuantizeLinear has it.
+// f32's last digits, may fall on the other one: so it is only done to arithmetic on sums, whose
+// last digits depend on their order anyway, and on quantised numbers. What is given, or was only
+// moved, is divided, as QuantizeLinear has it.
 // requires: sorted, resolved, folded. provides: nothing.
 #include <float.h>
 
@@ -13,17 +13,22 @@ static bool is_sum(const seer_node *node) {
   return node->op->fuse == SEER_FUSE_ANCHOR || node->op->fuse == SEER_FUSE_REDUCTION;
 }
 
-// Arithmetic, by a sum or of what was dequantised.
-static bool is_computed(const seer_graph *graph, seer_val v) {
-  seer_node_id producer = seer_graph_value(graph, v)->producer;
-  const seer_node *node = producer.i ? &graph->node[producer.i] : NULL;
-  if (!node || !node->op || node->op->moves) return false;
+typedef struct {
+  seer_graph *graph;
+  bool *is_computed;  // by value: elementwise of a sum, or of what was dequantised
+} stepper;
+
+static bool computes(const stepper *s, const seer_node *node) {
+  if (node->is_dead || !node->op) return false;
+  bool moves = node->op->moves || node->op->fuse == SEER_FUSE_VIEW;
+  if (moves) return node->n_in > 0 && s->is_computed[node->in[0].i];  // value 0 is none
   if (is_sum(node)) return true;
   if (node->op->fuse != SEER_FUSE_ELEMENTWISE) return false;
   for (uint32_t i = 0; i < node->n_in; i++) {
-    seer_node_id of = seer_graph_value(graph, node->in[i])->producer;
-    if (node->in[i].i == 0 || of.i == 0) continue;
-    if (graph->node[of.i].op == &seer_op_dequantize_linear) return true;
+    uint32_t of = node->in[i].i ? seer_graph_value(s->graph, node->in[i])->producer.i : 0;
+    if (of == 0) continue;
+    if (s->is_computed[node->in[i].i]) return true;
+    if (s->graph->node[of].op == &seer_op_dequantize_linear) return true;
   }
   return false;
 }
@@ -33,7 +38,8 @@ static seer_val add_f32(seer_graph *graph, float number) {
   return seer_pass_add_f32(graph, "steps", data, NULL, 0);
 }
 
-static void multiply(seer_graph *graph, uint32_t k) {
+static void multiply(const stepper *s, uint32_t k) {
+  seer_graph *graph = s->graph;
   const seer_node node = graph->node[k];
   const seer_val x = node.in[0];
   const seer_tensor *scale = seer_node_constant(graph, &node, 1);
@@ -41,7 +47,7 @@ static void multiply(seer_graph *graph, uint32_t k) {
   const seer_value value = *seer_graph_value(graph, x);
   bool is_quantised = value.dtype == SEER_DTYPE_F32 && value.has_shape && !value.constant &&
       seer_dtype_is_byte(seer_graph_value(graph, node.out[0])->dtype);
-  if (!is_quantised || !is_computed(graph, x)) return;
+  if (!is_quantised || !s->is_computed[x.i]) return;
   double step = seer_dtype_load_f64(scale->dtype, scale->data, 0), steps = 1 / step;
   if (step == 1 || !(steps >= (double)FLT_MIN && steps <= (double)FLT_MAX)) return;
   const char *name =
@@ -58,10 +64,16 @@ static void multiply(seer_graph *graph, uint32_t k) {
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
+  seer_arena *scratch = seer_arena_create("steps");
+  stepper s = {graph, SEER_NEW_ARRAY(scratch, bool, graph->n_value)};
   uint32_t n_node = (uint32_t)graph->n_node;
-  for (uint32_t k = 1; k < n_node; k++)
-    if (!graph->node[k].is_dead && graph->node[k].op == &seer_op_quantize_linear)
-      multiply(graph, k);
+  for (uint32_t k = 1; k < n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    for (uint32_t i = 0; i < node->n_out; i++)
+      if (node->out[i].i) s.is_computed[node->out[i].i] = computes(&s, node);
+    if (!node->is_dead && node->op == &seer_op_quantize_linear) multiply(&s, k);
+  }
+  seer_arena_destroy(scratch);
   return SEER_OK;
 }
 
