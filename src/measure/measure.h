@@ -1,6 +1,6 @@
 // measure.h - times of schedules on real hardware (or from the fake machine), with errors as data.
 // Parent + builder processes + one runner per device; a crash, hang or wrong answer costs one
-// candidate.
+// candidate, and a runner that was killed over it once costs none.
 //
 // Memory: a measurer is owned, by open and close. Threads: one at a time uses it. Errors: what
 // befalls a candidate is data; DEVICE when the measurer itself is lost, and it can only be closed
