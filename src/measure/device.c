@@ -26,7 +26,7 @@ static seer_status await(
     if (!is_told)
       waiter->tell(
           waiter->user, "another tuner is measuring on this machine; waiting for it to end");
-    *out_is_over = waiter->is_over(waiter->user);
+    *out_is_over = seer_waiter_is_over(waiter);
     if (*out_is_over) return SEER_OK;
     seer_os_sleep_ns(LOOK_NS);
   }

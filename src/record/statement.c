@@ -88,7 +88,7 @@ seer_status seer_records_write(
   for (bool is_told = false;; is_told = true) {
     seer_status status = write_once(r, write, user);
     bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
-    if (!is_busy || waiter->is_over(waiter->user) || seer_os_now_ns() - start > LOCK_PATIENCE_NS)
+    if (!is_busy || seer_waiter_is_over(waiter) || seer_os_now_ns() - start > LOCK_PATIENCE_NS)
       return status;
     if (!is_told) {
       seer_arena_mark mark = seer_arena_save(r->arena);

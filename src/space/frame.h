@@ -98,6 +98,15 @@ typedef struct {
   int64_t steps;  // unrolled reduction steps (a transform's); else 1
 } seer_frame_tile;
 seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage);
+// Whether all loops of a stage that is AT are of its register tile or of a reduction: what it makes
+// is kept in registers, else in memory.
+static inline bool seer_frame_is_in_registers(const seer_frame_stage *stage) {
+  for (uint32_t l = 0; l < stage->n_loop; l++) {
+    const seer_frame_loop *loop = &stage->loop[l];
+    if (!loop->is_reduce && !loop->is_tile && loop->extent > 1) return false;
+  }
+  return true;
+}
 // Whether it is products of matrices, as far as loops say.
 bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage);
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);  // product of its parallel loops

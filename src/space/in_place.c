@@ -64,13 +64,6 @@ static bool is_same_visit(const seer_frame *frame, uint32_t stage) {
   return true;
 }
 
-static bool has_loop_in_memory(const seer_frame_stage *s) {
-  for (uint32_t l = 0; l < s->n_loop; l++) {
-    if (!s->loop[l].is_reduce && !s->loop[l].is_tile && s->loop[l].extent > 1) return true;
-  }
-  return false;
-}
-
 static bool is_in_place(const seer_frame *frame, uint32_t stage) {
   const seer_frame_stage *s = &frame->stage[stage];
   if (s->place != SEER_PLACE_AT || frame->stage[s->at].place != SEER_PLACE_ROOT) return false;
@@ -78,7 +71,7 @@ static bool is_in_place(const seer_frame *frame, uint32_t stage) {
   const seer_dag_stage *mine = &dag->stage[stage], *its = &dag->stage[s->at];
   if (mine->combiner != SEER_COMBINE_NONE || its->combiner != SEER_COMBINE_NONE) return false;
   if (its->n_values != 1 || mine->n_values != 1) return false;
-  if (mine->n_space != its->n_space || !has_loop_in_memory(s)) return false;
+  if (mine->n_space != its->n_space || seer_frame_is_in_registers(s)) return false;
   if (dag->buf[mine->out[0]].dtype != dag->buf[its->out[0]].dtype) return false;
   return is_same_visit(frame, stage) && is_read_in_time(frame, stage, s->at, s->depth);
 }

@@ -161,14 +161,9 @@ static seer_status tune_here(tuning *t) {
   return seer_status_join(status, seer_os_work_dir_close(&t->work));
 }
 
-static bool is_never_over(void *user) {
-  (void)user;
-  return false;
-}
-
 static bool is_over(void *user) {
   const seer_tuning_watch *watch = &((const tuning *)user)->r->watch;
-  return watch->is_over ? watch->is_over(watch->user) : is_never_over(user);
+  return watch->is_over && watch->is_over(watch->user);
 }
 
 static void tell_before(const tuning *t, seer_event_kind kind, const char *text) {

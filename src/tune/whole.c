@@ -63,11 +63,6 @@ static seer_status refuse_tasks(void *user) {
   return SEER_OK;
 }
 
-static bool is_never_over(void *user) {
-  (void)user;
-  return false;
-}
-
 static void tell_wait(void *user, const char *text) {
   const trial *t = user;
   seer_say(t->w->context, "%s", text);
@@ -76,7 +71,7 @@ static void tell_wait(void *user, const char *text) {
 // Changes the records and takes from them what `compile` would.
 static seer_status choose_after(trial *t, seer_records_writer change) {
   const seer_whole *w = t->w;
-  const seer_waiter waiter = {is_never_over, tell_wait, t};
+  const seer_waiter waiter = {NULL, tell_wait, t};
   SEER_TRY(seer_records_write(t->records, change, t, &waiter));
   seer_choice *choices = NULL;
   seer_choose_counts counts;

@@ -274,11 +274,7 @@ static seer_nest_storage storage_of(const maker *m, uint32_t b) {
   const seer_frame_stage *stage = &m->frame->stage[buf->stage];
   if (stage->place == SEER_PLACE_CONST) return SEER_NEST_PACKED;
   if (stage->place != SEER_PLACE_AT) return SEER_NEST_SHARED;
-  for (uint32_t l = 0; l < stage->n_loop; l++) {
-    const seer_frame_loop *loop = &stage->loop[l];
-    if (!loop->is_reduce && !loop->is_tile && loop->extent > 1) return SEER_NEST_LOCAL;
-  }
-  return SEER_NEST_REGISTER;
+  return seer_frame_is_in_registers(stage) ? SEER_NEST_REGISTER : SEER_NEST_LOCAL;
 }
 
 // The constant of an index behind its division.
