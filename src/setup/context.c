@@ -420,18 +420,22 @@ void seer_context_hear(seer_context *context, seer_hearer hear, void *user) {
 }
 
 void seer_say(const seer_context *context, const char *format, ...) {
-  char *text = NULL;
-  va_list args;
+  va_list args, again;
   va_start(args, format);
-  int n = vasprintf(&text, format, args);
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  if (n < 0) return;
+  // in an arena: who hears it may run out of memory
+  seer_arena *scratch = seer_arena_create("said");
+  char *text = SEER_NEW_ARRAY(scratch, char, (size_t)(n < 0 ? 0 : n) + 1);
+  if (n >= 0) (void)vsnprintf(text, (size_t)n + 1, format, again);
+  va_end(again);
   if (n > 0 && text[n - 1] == '\n') text[n - 1] = '\0';
-  if (context->hear)
+  if (n >= 0 && context->hear)
     context->hear(context->hear_user, text);
-  else
+  else if (n >= 0)
     fprintf(stderr, "%s\n", text);
-  free(text);
+  seer_arena_destroy(scratch);
 }
 
 bool seer_dump_on(const seer_context *context, const char *kind) {
