@@ -1,20 +1,18 @@
-"""Damaged and odd files given to the program: exit status 1, one message, within 2 s and 200 MB each, nothing written.
+"""Damaged and odd files given to the program: exit status 1, one message, little time (limits.py) and
+at most 200 MB each, nothing written.
 
 SEER_TEST: timeout=300
 """
 import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "safety"))
+import limits  # noqa: E402
 from wire import external, field, ints, model, node, value
 
-FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 SOURCE = os.environ.get("SEER_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
-SECONDS, MEGABYTES = 2.0, 200
 
 
 def odd_files():
@@ -62,34 +60,23 @@ def truncated(rng):
 
 
 def main():
-    failed, count, slowest = 0, 0, 0.0
+    limits.no_core_files()
+    tally, sanitized = limits.Tally("bad files"), limits.is_sanitized()
     with tempfile.TemporaryDirectory() as folder:
         path, out = os.path.join(folder, "bad.onnx"), os.path.join(folder, "out")
         for name, content in [*odd_files(), *truncated(random.Random(1))]:
             with open(path, "wb") as file:
                 file.write(content)
-            start = time.monotonic()
-            done = subprocess.run([FAMILYSEER, "compile", path, "-o", out], capture_output=True, text=True, timeout=60)
-            seconds = time.monotonic() - start
-            slowest = max(slowest, seconds)
-            megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-            wrong = []
-            if done.returncode != 1:
-                wrong.append(f"exit status {done.returncode}")
-            if not done.stderr.strip() or done.stdout:
-                wrong.append("no message on stderr, or something on stdout")
-            if seconds > SECONDS:
-                wrong.append(f"{seconds:.1f} s")
-            if megabytes > MEGABYTES:
-                wrong.append(f"{megabytes:.0f} MB")
+            done = limits.run([limits.FAMILYSEER, "compile", path, "-o", out])
+            wrong = limits.faults(done, len(content), sanitized, readings=2, megabytes=200)
+            if done.status != 1:
+                wrong.append(f"exit status {done.status}")
+            if done.stdout:
+                wrong.append("something on stdout")
             if sorted(os.listdir(folder)) != ["bad.onnx"]:
                 wrong.append(f"left {os.listdir(folder)}")
-            if wrong:
-                print(f"{name}: {', '.join(wrong)}\n{done.stderr}")
-                failed += 1
-            count += 1
-    print(f"{count} files, {failed} failed, slowest {slowest:.2f} s, at most {megabytes:.0f} MB")
-    return 1 if failed or count < 200 else 0
+            tally.add(name, done, wrong, len(content))
+    return 0 if tally.close() and tally.n >= 200 else 1
 
 
 sys.exit(main())

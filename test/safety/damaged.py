@@ -3,8 +3,8 @@
 
     FAMILYSEER=build/familyseer test/safety/damaged.py [--n 10000] [--seed 1] [--only K] [--keep FOLDER]
 
-File k of a seed is always the same. None may crash, hang, take more than 5 s of processor time or 400 MB beyond the file
-(limits.py); of what a file that is still a network may ask for when compiled, only crashes and hangs count. Exit status 1
+File k of a seed is always the same. None may crash, hang, take more time or memory than limits.py
+allows; of what a file that is still a network may ask for when compiled, only crashes and hangs count. Exit status 1
 if any did; --keep stores those files.
 """
 import argparse
@@ -52,8 +52,8 @@ def main(argv=None):
             read.add(name, outcome, found, len(data))
             if outcome.status == 0 and rng.random() < args.compile:
                 for command in (["compile", path, "-O1", "-o", folder], ["run", os.path.join(folder, "model.so")]):
-                    outcome = limits.run([limits.FAMILYSEER, *command], hangs_s=600)
-                    wrong = limits.faults(outcome, len(data), sanitized, seconds=600, megabytes=8000)
+                    outcome = limits.run([limits.FAMILYSEER, *command])
+                    wrong = limits.faults(outcome, len(data), sanitized, readings=1000, megabytes=8000)
                     compiled.add(name, outcome, wrong, len(data))
                     found += wrong
                     if outcome.status != 0:

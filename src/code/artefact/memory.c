@@ -181,43 +181,57 @@ typedef struct {
   const seer_memory_block *block;
 } span;
 
-// Who has the arena last, in order: n spans. `block` becomes the last of its bytes; returns those
-// that were another thread's.
-static uint64_t take(
-    span *spans, span *spare, uint32_t *n, const seer_memory_block *block, uint32_t n_threads) {
-  uint64_t low = block->offset, high = low + block->n_bytes, moved = 0;
-  uint32_t n_new = 0;
-  bool is_in = false;
-  for (uint32_t k = 0; k < *n; k++) {
-    span s = spans[k];
-    uint64_t from = s.from > low ? s.from : low, to = s.to < high ? s.to : high;
-    if (from < to) moved += differing(s.block, block, from, to, n_threads);
-    if (s.from < low) spare[n_new++] = (span){s.from, s.to < low ? s.to : low, s.block};
-    if (!is_in && s.to > low) {
-      spare[n_new++] = (span){low, high, block};
-      is_in = true;
-    }
-    if (s.to > high) spare[n_new++] = (span){s.from > high ? s.from : high, s.to, s.block};
+// Who has the arena last.
+typedef struct {
+  span *spans;  // by address, without overlap; room for two more a block
+  uint32_t n;
+} owners;
+
+// The first span that ends behind `address`.
+static uint32_t first_behind(const owners *o, uint64_t address) {
+  uint32_t low = 0, high = o->n;
+  while (low < high) {
+    uint32_t k = low + (high - low) / 2;
+    if (o->spans[k].to > address)
+      high = k;
+    else
+      low = k + 1;
   }
-  if (!is_in) spare[n_new++] = (span){low, high, block};
-  memcpy(spans, spare, n_new * sizeof *spans);
-  *n = n_new;
+  return low;
+}
+
+// `block` becomes the last of its bytes; returns those that were another thread's.
+static uint64_t take(owners *o, const seer_memory_block *block, uint32_t n_threads) {
+  uint64_t low = block->offset, high = low + block->n_bytes, moved = 0;
+  uint32_t first = first_behind(o, low), end = first, n_new = 0;
+  span new[3];
+  for (; end < o->n && o->spans[end].from < high; end++) {
+    const span *s = &o->spans[end];
+    uint64_t from = s->from > low ? s->from : low, to = s->to < high ? s->to : high;
+    moved += differing(s->block, block, from, to, n_threads);
+  }
+  if (end > first && o->spans[first].from < low)
+    new[n_new++] = (span){o->spans[first].from, low, o->spans[first].block};
+  new[n_new++] = (span){low, high, block};
+  if (end > first && o->spans[end - 1].to > high)
+    new[n_new++] = (span){high, o->spans[end - 1].to, o->spans[end - 1].block};
+  memmove(o->spans + first + n_new, o->spans + end, (o->n - end) * sizeof *o->spans);
+  memcpy(o->spans + first, new, n_new * sizeof *new);
+  o->n = o->n - (end - first) + n_new;
   return moved;
 }
 
 uint64_t seer_memory_moved(
     const seer_memory_block *blocks, uint32_t n, uint32_t n_threads, seer_arena *arena) {
   entry *order = SEER_NEW_ARRAY(arena, entry, n + 1);
-  span *spans = SEER_NEW_ARRAY(arena, span, 2 * (size_t)n + 2),
-       *spare = SEER_NEW_ARRAY(arena, span, 2 * (size_t)n + 2);
+  // Each begins at a block's first byte or behind its last.
+  owners o = {.spans = SEER_NEW_ARRAY(arena, span, 2 * (size_t)n + 2)};
   for (uint32_t i = 0; i < n; i++) order[i] = (entry){(seer_memory_block *)&blocks[i], i};
   qsort(order, n, sizeof *order, by_time);
   uint64_t moved = 0;
-  uint32_t n_span = 0;
   for (uint32_t run = 0; run < 2; run++) {  // the first one finds nobody before it
     moved = 0;
-    for (uint32_t i = 0; i < n; i++)
-      moved += take(spans, spare, &n_span, order[i].block, n_threads);
+    for (uint32_t i = 0; i < n; i++) moved += take(&o, order[i].block, n_threads);
   }
   return moved;
 }

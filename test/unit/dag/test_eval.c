@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
 #include "nets.h"
 #include "support/test.h"
 
@@ -382,25 +381,6 @@ static void dtype_stores_saturate(void **state) {
   assert_false(seer_dtype_parse("f8", &dtype));
 }
 
-// 115 million multiply-adds: a few seconds at the most, so that winners can be checked.
-static void big_conv_is_fast_enough(void **state) {
-  (void)state;
-  seer_arena *arena = seer_arena_create("test");
-  conv_shape s = {1, 56, 56, 64, 64, 3, 1, 1, 1, false};
-  uint32_t out;
-  seer_dag *dag = make_conv(arena, &s, &out);
-  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
-  seer_dag_eval_set_input(eval, 0, numbers(arena, 56 * 56 * 64, 1));
-  seer_dag_eval_set_input(eval, 1, numbers(arena, 64 * 9 * 64, 2));
-  float *got = SEER_NEW_ARRAY(arena, float, 56 * 56 * 64);
-  uint64_t start = seer_os_now_ns();
-  seer_dag_eval_all(eval, out, got);
-  double seconds = (double)(seer_os_now_ns() - start) * 1e-9;
-  print_message("conv 56x56x64 3x3: %.2f s\n", seconds);
-  assert_true(seconds < 60);  // generous: sanitizers and busy machines
-  seer_arena_destroy(arena);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conv_equals_loops),
@@ -417,7 +397,6 @@ int main(void) {
       cmocka_unit_test(two_bit_integers),
       cmocka_unit_test(four_bit_integers),
       cmocka_unit_test(dtype_stores_saturate),
-      cmocka_unit_test(big_conv_is_fast_enough),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
