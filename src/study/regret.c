@@ -15,7 +15,7 @@
 #define RECALL_PICKS 16
 #define RECALL_SHARE 0.01
 
-const uint32_t seer_regret_budgets[SEER_REGRET_BUDGETS] = {4, 8, 16, 32, 64, 256};
+const uint32_t seer_regret_budgets[SEER_REGRET_BUDGETS] = {4, 8, 16, 32, 64, 128, 256};
 
 // ---- rank correlation
 typedef struct {

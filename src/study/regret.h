@@ -13,7 +13,7 @@
 
 #include "study/tuning.h"
 
-enum { SEER_REGRET_BUDGETS = 6 };
+enum { SEER_REGRET_BUDGETS = 7 };
 extern const uint32_t seer_regret_budgets[SEER_REGRET_BUDGETS];  // trials a task: 4, 8, ... 256
 
 typedef struct {
