@@ -96,14 +96,14 @@ static void measure(bench *b, const char *what, work one) {
   printf("  %s %8.0f/s", what, (double)n_good / seconds);
 }
 
-// Two half bases and a residual, fitted on the kept ones: their times are their estimates.
+// Fitted on the kept ones, whose times are their estimates.
 static seer_status train(const bench *b, seer_bank **out_bank) {
   static const uint32_t family_of[1] = {0};
   static float rows[SEER_NEST_MAX_STATEMENTS * SEER_FEATURE_MAX];
   seer_bank_options options = {.n_family = 1,
       .n_task = 1,
       .family_of = family_of,
-      .has_base = true,
+      .is_over_estimate = true,
       .model = seer_cost_table[0],
       .warm_up = 32};
   SEER_TRY(seer_bank_create(&options, out_bank));

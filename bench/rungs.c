@@ -300,7 +300,7 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   seer_bank_options bank_options = {.n_family = 1,
       .n_task = 1,
       .family_of = family_of,
-      .has_base = true,
+      .is_over_estimate = true,
       .model = seer_cost_table[0],
       .seed = 1,
       .warm_up = 32};

@@ -1,9 +1,7 @@
-// bank.h - the bank of cost models: one model per family, over a base that all families share (the
-// base's prediction is the family model's margin), over the analytic estimate: a family with few
-// samples starts from what everybody learnt, and the base learns only what the estimate gets wrong
-// (and the models of a file, where one is loaded), so that schedules unlike any measured one are
-// ranked by more than a tree's last leaf. Repeatable: same samples in the same order give the same
-// models and scores, whatever the machine does.
+// bank.h - the bank of cost models: one model per family, on its own or over the analytic estimate,
+// of which it learns only what that gets wrong, and over the models of a file, where one is loaded:
+// schedules unlike any measured one are then ranked by more than a tree's last leaf. Repeatable:
+// same samples in the same order give the same models and scores, whatever the machine does.
 //
 // Memory: samples and models are the bank's. Threads: one at a time but for rating. Errors:
 // RESOURCE, and those of the kind of model; what is measured is not lost by them, but the models
@@ -29,20 +27,16 @@ typedef struct {
   // by family, copied: the same in other networks, for files; NULL: numbered
   const char *const *family_name;
   const uint32_t *family_of;  // by task; copied
-  // false: plain separate models, trained from scratch (policies ansor and familyseer)
-  bool has_base;
-  // Not with a base: until seer_bank_split, all families have one model, of all samples.
-  bool shares_first;
+  bool is_over_estimate;  // false: models know nothing but samples (policies ansor and familyseer)
+  bool shares_first;  // until seer_bank_split, all families have one model, of all samples
   const seer_cost_desc *model;
   const seer_feature_set *features;  // kept; NULL: the first of the table
   const seer_learning *learning;  // kept; NULL: the first of the table
   seer_learn_device device;
   uint64_t seed;
-  // Samples (of a family; with a base, or one model at first: of all) before predictions are used.
+  // Samples of a family (of all, where they share a model at first) before predictions are used.
   uint32_t warm_up;
-  // Not with a base, or NULL: in place of warm_up, by family; there must be more than so many.
-  // Copied.
-  const uint32_t *warm_up_of;
+  const uint32_t *warm_up_of;  // in place of it, by family: more than so many. Copied; or NULL
 } seer_bank_options;
 
 typedef struct seer_bank seer_bank;
@@ -52,13 +46,9 @@ SEER_MUST_USE seer_status seer_bank_create(const seer_bank_options *options, see
 void seer_bank_destroy(seer_bank *bank);
 const seer_feature_set *seer_bank_features(const seer_bank *bank);  // rows have its columns
 SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n);
-// Brings the models that `family` needs up to date with the samples. With a base: base and all
-// residuals anew when the data grew by a quarter, else this family's residual, continued, when its
-// samples grew by a quarter. Without: the family's model from scratch, or the one that all share.
+// Brings the model of `family`, or the one that all share, up to date with the samples: fitted anew
+// where they have grown as much as the settings of learning ask.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
-// With a base: fits one to all samples, in place of two to half of them each, and nothing else. For
-// who makes a file for other networks, where no residual needs to know what it would say unseen.
-SEER_MUST_USE seer_status seer_bank_train_base(seer_bank *bank);
 // Where all shared a model so far: from now on each family has one of its own, fitted to the
 // samples that were shared and to its own since. Until it is trained, the shared model is used.
 // Else, and the second time, nothing changes.
@@ -84,8 +74,8 @@ uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores 
 // sample is part of that sample's margin. (A file grows with each session that goes on from it.) Of
 // the file's families those count that have a name of this bank's. Loading takes the place of what
 // was loaded before; samples stay as they are. Errors: INVALID other features, another version of
-// them, another kind of model, a base where this bank has none (or the other way round); CORRUPT.
-// Nothing changes then.
+// them, another kind of model, over the estimate where this bank's are not (or the other way
+// round), a file of before format 5; CORRUPT. Nothing changes then.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);
 // The same of a file's bytes; name: for messages.

@@ -49,12 +49,10 @@ typedef struct {
   seer_status (*probe)(seer_learn_device device);
   seer_status (*create)(const seer_cost_options *options, seer_cost_model **out_model);
   void (*destroy)(seer_cost_model *model);
-  // Adds up to `max_trees` trees on `train`, fewer as the settings say (learning.h); `held_out` may
-  // be empty. *out_error: the loss on held_out (train if that is empty or not asked).
+  // A new model's trees, on `train`; how many the settings say (learning.h), and `held_out`, which
+  // may be empty: none where its margins alone predict it best.
   seer_status (*fit)(seer_cost_model *model, const seer_cost_data *train,
-      const seer_cost_data *held_out, uint32_t max_trees, double *out_error);
-  // The loss of predicting what the margins say.
-  seer_status (*margin_error)(const seer_cost_data *data, double *out_error);
+      const seer_cost_data *held_out);
   // out[row] += prediction; any number of threads at a time
   seer_status (*predict)(seer_cost_model *model, const float *rows, size_t n_row, float *out);
   // *out_bytes in `arena`.

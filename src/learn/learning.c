@@ -20,7 +20,7 @@ const seer_learning seer_learning_seer = {
         .max_trees = 40,
         .patience = 10,
         .check_every = 1},
-    .continue_trees = 10,
+    .growth = 1.25,
     .hold_out = 10,
     .least_weight = 0.1F,
     .raced_weight = 0.3F,  // few-run times of clear losers
@@ -47,7 +47,7 @@ const seer_learning seer_learning_pretrain = {
         .max_trees = 200,
         .patience = 200,
         .check_every = 1},
-    .hold_out = 10,
+    .growth = 1,
     .least_weight = 0.1F,
     .raced_weight = 0.3F,
 };
@@ -67,6 +67,7 @@ const seer_learning seer_learning_ansor = {
     .name = "ansor",
     .doc = "Ansor's: deep trees on all samples until they fit them, with its defects",
     .trees = ANSOR_TREES,
+    .growth = 1,
     .raced_weight = 1,
     .all_failed_is_best = true,
 };

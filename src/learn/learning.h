@@ -25,7 +25,8 @@ typedef struct {
 typedef struct {
   const char *name, *doc;
   seer_tree_settings trees;
-  uint32_t continue_trees;  // added to a residual between two fits of its base
+  // A model is fitted anew when it has so many times as many samples as the last time; 1: always.
+  double growth;
   uint32_t hold_out;  // every n-th sample of a family is kept from training; 0: none
   // A sample weighs as much as its label, but at least this; one that was raced out, at most that.
   float least_weight, raced_weight;

@@ -44,16 +44,18 @@ seer_machine_class seer_machine_class_of(const seer_target *target) {
 #define MODEL (&seer_cost_xgboost_rank)
 
 bool seer_pretrained_fits(const seer_bank_options *options) {
-  return options->has_base && options->model == MODEL && options->features == FEATURES;
+  return options->is_over_estimate && options->model == MODEL && options->features == FEATURES;
 }
 
 seer_status seer_pretrained_create(uint32_t n_task, seer_bank **out_bank) {
-  uint32_t *family_of = calloc(n_task + 1, sizeof *family_of);  // one
+  static const char *const name[] = {"all"};  // as the grouping has it: a tuning's one model
+  uint32_t *family_of = calloc(n_task + 1, sizeof *family_of);
   if (!family_of) return SEER_FAIL(RESOURCE, "no memory for %u tasks", n_task);
   seer_bank_options options = {.n_family = 1,
+      .family_name = name,
       .n_task = n_task,
       .family_of = family_of,
-      .has_base = true,
+      .is_over_estimate = true,
       .model = MODEL,
       .features = FEATURES,
       .learning = &seer_learning_pretrain};

@@ -44,7 +44,7 @@ static seer_status create_models(seer_candidates *c) {
       .family_name = name,
       .n_task = 1,
       .family_of = family_of,
-      .has_base = true,
+      .is_over_estimate = true,
       .model = model,
       .seed = c->seed,
       .warm_up = WARM_UP};

@@ -1,4 +1,4 @@
-// pretrain.c - sources -> groups of samples -> a base over all of them -> a file.
+// pretrain.c - sources -> groups of samples -> a model of all of them -> a file.
 #include "study/pretrain.h"
 
 #include <stdlib.h>
@@ -203,7 +203,7 @@ static seer_status work(pretrainer *p) {
         "nothing that was measured on a machine with the features and the "
         "%u threads of the target",
         p->target->threads);
-  SEER_TRY(seer_bank_train_base(p->bank));
+  SEER_TRY(seer_bank_train(p->bank, 0));
   return seer_bank_save(p->bank, p->options->path);
 }
 

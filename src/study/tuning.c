@@ -112,8 +112,9 @@ static seer_status begins_with_others(const seer_context *context,
       policy.policy, seer_context_str(context, SEER_OPT_WITHOUT), &place, arena, &desc));
   const char *own = policy.cost_model ? policy.cost_model : desc->traits->cost_model;
   SEER_TRY(seer_cost_find(options->cost_model[0] ? options->cost_model : own, &model));
-  const seer_bank_options bank = {
-      .has_base = desc->traits->has_base, .model = model, .features = desc->traits->features};
+  const seer_bank_options bank = {.is_over_estimate = desc->traits->learns_over_estimate,
+      .model = model,
+      .features = desc->traits->features};
   *out_does = seer_pretrained_fits(&bank);
   return SEER_OK;
 }

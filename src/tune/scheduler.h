@@ -72,8 +72,8 @@ typedef struct {
   uint32_t round_size;  // measurements, where --round-size does not say
   const char *usual_grouping;  // where --family does not say; NULL: the option's default
   bool has_one_model;  // all tasks share a cost model, whatever families they are grouped in
-  bool has_base;  // one cost model under those of the families (bank.h); else separate ones
-  bool shares_warm_up;  // all samples of the warm-up are every family's; no base
+  bool learns_over_estimate;  // of the analytic estimate, what that gets wrong (learn/bank.h)
+  bool shares_warm_up;  // all samples of the warm-up are every family's
   uint32_t warm_up;  // samples before models are used; 0: a round for each of a model's tasks
   bool learns_beside;  // models are fitted while the next round's candidates are built
   bool is_raced;  // candidates that are clearly slower than the best are dropped early

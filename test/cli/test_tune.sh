@@ -76,7 +76,7 @@ expect_text stderr "m2: cost model xgboost, must be random"
 expect_status 1 fake mlp --ignore-records --load-model m2
 expect_text stderr "m2: cost model xgboost, must be xgboost-rank"
 expect_status 1 fake mlp --ignore-records --load-model m2 --cost-model xgboost
-expect_text stderr "m2: of a policy that has separate models for families, this one has one base under all"
+expect_text stderr "m2: of a policy that has cost models of samples alone, this one has cost models over the analytic estimate"
 
 # What was drafted, refused and left out is counted: each round at level 2, in all at level 1.
 expect_status 0 fake mlp --ignore-records --log search --json

@@ -27,7 +27,7 @@ void search_scene_open(search_scene *scene, const char *machine, const char *tex
   const seer_bank_options options = {.n_family = 1,
       .n_task = 1,
       .family_of = family_of,
-      .has_base = true,
+      .is_over_estimate = true,
       .model = &seer_cost_xgboost,
       .seed = 1,
       .warm_up = 16};

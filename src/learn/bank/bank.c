@@ -1,13 +1,7 @@
-// bank.c - samples -> labels -> a base over all families and a residual per family.
-// The base is two models, each fitted on every other sample: a sample's margin comes from the one
-// that has not seen it. (A base that had seen it would have learnt its label by heart, and the
-// residual would find nothing left to learn: on two families of 200 made-up samples whose taste
-// differs in one column, 0.79 and 0.70 of all pairs came out in the right order; crossed, as here,
-// 0.85 and 0.84: test_bank.c.) A new candidate's margin is the mean of the two. Labels are
-// throughput relative to the task's best so far, so they change whenever a task improves: they are
-// made anew for each training. Some of the samples (every tenth of a family, by order of arrival,
-// where the settings say so) are held out; they decide the number of trees and whether a residual
-// helps at all.
+// bank.c - samples -> labels -> a model for each family.
+// Labels are throughput relative to the task's best so far, so they change whenever a task
+// improves: they are made anew for each training. Some of the samples (every tenth of a family, by
+// order of arrival, where the settings say so) are held out; they decide the number of trees.
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +9,6 @@
 
 #include "learn/bank/internal.h"
 
-#define REFIT_GROWTH 1.25  // the base is fitted anew when the data grew by a quarter
-#define FAMILY_GROWTH 1.25  // a residual is continued when its family has a quarter more samples
 #define MAX_LOG_SCORE 30.0F  // beyond that nothing is finite for long
 
 seer_status seer_bank_no_memory(const char *what) {
@@ -29,9 +21,6 @@ void seer_bank_destroy(seer_bank *bank) {
   for (uint32_t f = 0; bank->family && f < bank->options.n_family; f++) {
     if (bank->family[f]) desc->destroy(bank->family[f]);
   }
-  for (int h = 0; h < 2; h++) {
-    if (bank->base[h]) desc->destroy(bank->base[h]);
-  }
   if (bank->shared) desc->destroy(bank->shared);
   seer_bank_destroy(bank->under);
   if (bank->names) seer_arena_destroy(bank->names);
@@ -39,12 +28,11 @@ void seer_bank_destroy(seer_bank *bank) {
   free(bank->samples);
   free(bank->rows);
   free(bank->best);
-  free(bank->pace);
+  free(bank->slack);
   free(bank->n_of_family);
   free(bank->n_added_of_family);
-  free(bank->n_at_family);
+  free(bank->n_at_fit);
   free(bank->family);
-  free(bank->is_useless);
   free(bank->warm_up_of);
   free(bank);
 }
@@ -72,16 +60,14 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   if (!options->learning) bank->options.learning = seer_learning_table[0];
   bank->family_of = calloc(options->n_task + 1, sizeof(uint32_t));
   bank->best = calloc(options->n_task + 1, sizeof(double));
-  bank->pace = calloc(options->n_task + 1, sizeof(double));
+  bank->slack = calloc(options->n_task + 1, sizeof(double));
   bank->n_of_family = calloc(options->n_family + 1, sizeof(size_t));
   bank->n_added_of_family = calloc(options->n_family + 1, sizeof(size_t));
-  bank->n_at_family = calloc(options->n_family + 1, sizeof(size_t));
+  bank->n_at_fit = calloc(options->n_family + 1, sizeof(size_t));
   bank->family = calloc(options->n_family + 1, sizeof(seer_cost_model *));
-  bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
   bank->warm_up_of = calloc(options->n_family + 1, sizeof(uint32_t));
-  bool has_memory = bank->family_of && bank->best && bank->pace && bank->n_of_family &&
-      bank->n_added_of_family && bank->n_at_family && bank->family && bank->is_useless &&
-      bank->warm_up_of;
+  bool has_memory = bank->family_of && bank->best && bank->slack && bank->n_of_family &&
+      bank->n_added_of_family && bank->n_at_fit && bank->family && bank->warm_up_of;
   seer_status status = has_memory ? seer_cost_probe(options->model, options->device)
                                   : seer_bank_no_memory("the cost models");
   if (status) {
@@ -90,7 +76,6 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   }
   memcpy(bank->family_of, options->family_of, options->n_task * sizeof(uint32_t));
   bank->options.family_of = bank->family_of;
-  SEER_ASSERT(!(options->has_base && options->shares_first), "a base is shared for good");
   for (uint32_t f = 0; f < options->n_family; f++)
     bank->warm_up_of[f] = options->warm_up_of ? options->warm_up_of[f]
         : options->warm_up                    ? options->warm_up - 1
@@ -102,19 +87,11 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
 }
 
 // ---- fitting
-// Base `half`: every other sample; some of the others decide the number of trees.
-static seer_bank_part choose_half(
-    const seer_bank *bank, uint32_t half, const seer_bank_kept *sample) {
-  uint32_t hold_out = bank->options.learning->hold_out;
-  if (sample->nth % 2 == half) return SEER_BANK_TRAIN;
-  return hold_out > 0 && sample->nth % hold_out < 2 ? SEER_BANK_HELD : SEER_BANK_LEFT_OUT;
-}
-
 static seer_bank_part choose_family(
     const seer_bank *bank, uint32_t family, const seer_bank_kept *sample) {
   bool is_its_own = bank->family_of[sample->task] == family;
   if (!is_its_own && sample->nth >= bank->n_shared) return SEER_BANK_LEFT_OUT;
-  uint32_t hold_out = bank->options.has_base ? bank->options.learning->hold_out : 0;
+  uint32_t hold_out = bank->options.learning->hold_out;
   bool is_held = hold_out > 0 && sample->nth_of_family % hold_out == hold_out - 1;
   return is_held ? SEER_BANK_HELD : SEER_BANK_TRAIN;
 }
@@ -132,77 +109,26 @@ seer_status seer_bank_renew(const seer_bank *bank, seer_cost_model **model, uint
   seer_cost_options options = {.n_column = seer_bank_n_column(bank),
       .learning = bank->options.learning,
       .device = bank->options.device,
-      .has_margin = bank->options.has_base || bank->under,
+      .has_margin = bank->options.is_over_estimate || bank->under,
       .seed = bank->options.seed + stream};
   return bank->options.model->create(&options, model);
 }
 
-// A model of `stream`, anew, of the samples that `choose` chooses.
-static seer_status fit_anew(seer_bank *bank, seer_cost_model **model, uint32_t stream,
+// The model of `stream`, anew, of the samples that `choose` chooses.
+static seer_status fit(seer_bank *bank, seer_cost_model **model, uint32_t stream,
     seer_bank_choice choose, uint32_t arg) {
+  bank->generation++;
+  if (bank->options.is_over_estimate) SEER_TRY(seer_bank_find_slacks(bank));
   seer_bank_set train = {0}, held = {0};
   seer_status status = seer_bank_make_sets(bank, choose, arg, &train, &held);
   if (!status) status = seer_bank_renew(bank, model, stream);
   if (!status) {
     seer_cost_data t = seer_bank_set_data(&train), h = seer_bank_set_data(&held);
-    double error;
-    status =
-        bank->options.model->fit(*model, &t, &h, bank->options.learning->trees.max_trees, &error);
+    status = bank->options.model->fit(*model, &t, &h);
   }
   seer_bank_set_free(&train);
   seer_bank_set_free(&held);
   return status;
-}
-
-static seer_status fit_base(seer_bank *bank, seer_bank_choice choose, uint32_t half) {
-  bank->n_at_base = bank->n_sample;
-  return fit_anew(bank, &bank->base[half], half, choose, half);
-}
-
-// Adds to the margins what the base says that has not seen the sample.
-static seer_status fill_margins(seer_bank *bank, seer_bank_set *s) {
-  float *by_base[2] = {calloc(s->n_row + 1, sizeof(float)), calloc(s->n_row + 1, sizeof(float))};
-  seer_status status = by_base[0] && by_base[1] ? SEER_OK : seer_bank_no_memory("margins");
-  for (int h = 0; h < 2 && !status; h++) {
-    status = bank->options.model->predict(bank->base[h], s->rows, s->n_row, by_base[h]);
-  }
-  size_t row = 0;
-  for (size_t i = 0; i < s->n_sample && !status; i++) {
-    for (uint32_t r = 0; r < s->n_rows[i]; r++, row++)
-      s->margin[row] += by_base[1 - s->half[i]][row];
-  }
-  free(by_base[0]);
-  free(by_base[1]);
-  return status;
-}
-
-static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
-  bank->n_at_family[family] = bank->n_of_family[family];
-  bool has_base = bank->options.has_base;
-  seer_bank_set train = {0}, held = {0};
-  seer_status status = seer_bank_make_sets(bank, choose_family, family, &train, &held);
-  if (!status && has_base) status = fill_margins(bank, &train);
-  if (!status && has_base) status = fill_margins(bank, &held);
-  if (!status && (is_anew || !bank->family[family]))
-    status = seer_bank_renew(bank, &bank->family[family], family + 2);
-  if (!status) {
-    seer_cost_data t = seer_bank_set_data(&train), h = seer_bank_set_data(&held);
-    double error = 0;
-    const seer_learning *how = bank->options.learning;
-    status = bank->options.model->fit(
-        bank->family[family], &t, &h, is_anew ? how->trees.max_trees : how->continue_trees, &error);
-    bool is_judged = has_base && h.n_sample > 0;
-    double without = INFINITY;
-    if (!status && is_judged) status = bank->options.model->margin_error(&h, &without);
-    bank->is_useless[family] = is_judged && error >= without;
-  }
-  seer_bank_set_free(&train);
-  seer_bank_set_free(&held);
-  return status;
-}
-
-static seer_status fit_shared(seer_bank *bank) {
-  return fit_anew(bank, &bank->shared, bank->options.n_family + 2, choose_any, 0);
 }
 
 void seer_bank_split(seer_bank *bank) {
@@ -211,42 +137,22 @@ void seer_bank_split(seer_bank *bank) {
   bank->n_shared = bank->n_added;
 }
 
-static seer_status fit_bases(seer_bank *bank) {
-  for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, choose_half, half));
-  return SEER_OK;
-}
-
-seer_status seer_bank_train_base(seer_bank *bank) {
-  SEER_ASSERT(bank->options.has_base, "there is none");
-  if (bank->n_sample == 0 || bank->options.model->is_estimate) return SEER_OK;
-  bank->generation++;
-  SEER_TRY(seer_bank_find_paces(bank));
-  if (bank->base[1]) bank->options.model->destroy(bank->base[1]);
-  bank->base[1] = NULL;
-  return fit_base(bank, choose_any, 0);
+// Enough samples for a first model, and then so many times as many as the last one was fitted to.
+static bool is_due(const seer_bank *bank, uint32_t family) {
+  size_t n = bank->n_of_family[family], n_before = bank->n_at_fit[family];
+  double growth = bank->options.learning->growth;
+  if (growth <= 1) return n > 0;
+  return n_before > 0 ? (double)n >= growth * (double)n_before : n > bank->warm_up_of[family];
 }
 
 seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
   if (bank->n_sample == 0 || bank->options.model->is_estimate) return SEER_OK;
-  if (!bank->options.has_base) bank->generation++;
-  if (bank->options.shares_first && !bank->is_split) return fit_shared(bank);
-  if (!bank->options.has_base)
-    return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
-  // Over loaded models, a base of a handful of samples would only blur what they say.
-  size_t n_seen = bank->base[1] ? bank->n_at_base : bank->under ? bank->options.warm_up : 0;
-  bool is_due = (double)bank->n_sample >= REFIT_GROWTH * (double)n_seen;
-  bool has_news = bank->base[1] &&
-      (double)bank->n_of_family[family] >= FAMILY_GROWTH * (double)bank->n_at_family[family];
-  if (!is_due && !has_news) return SEER_OK;
-  bank->generation++;
-  SEER_TRY(seer_bank_find_paces(bank));
-  if (!is_due) return bank->n_of_family[family] ? fit_family(bank, family, false) : SEER_OK;
-  SEER_TRY(fit_bases(bank));
-  for (uint32_t f = 0; f < bank->options.n_family; f++) {
-    if (bank->n_of_family[f]) SEER_TRY(fit_family(bank, f, true));
-  }
-  return SEER_OK;
+  if (bank->options.shares_first && !bank->is_split)
+    return fit(bank, &bank->shared, bank->options.n_family, choose_any, 0);
+  if (!is_due(bank, family)) return SEER_OK;
+  bank->n_at_fit[family] = bank->n_of_family[family];
+  return fit(bank, &bank->family[family], family, choose_family, family);
 }
 
 seer_cost_model *seer_bank_model_of(const seer_bank *bank, uint32_t family) {
@@ -255,7 +161,7 @@ seer_cost_model *seer_bank_model_of(const seer_bank *bank, uint32_t family) {
 
 // Has models for a family's tasks, or stands on some.
 static bool says_something(const seer_bank *bank, uint32_t family) {
-  return bank->base[0] || seer_bank_model_of(bank, family) ||
+  return seer_bank_model_of(bank, family) ||
       (bank->under && says_something(bank->under, family));
 }
 
@@ -263,7 +169,6 @@ bool seer_bank_is_trained(const seer_bank *bank, uint32_t task) {
   uint32_t family = bank->family_of[task];
   if (bank->options.model->is_estimate) return true;
   if (bank->under && says_something(bank->under, family)) return true;
-  if (bank->options.has_base) return bank->base[1] && bank->n_at_base >= bank->options.warm_up;
   if (!seer_bank_model_of(bank, family)) return false;
   if (!bank->options.shares_first) return bank->n_of_family[family] > bank->warm_up_of[family];
   size_t need = 0;
@@ -281,8 +186,8 @@ bool seer_bank_is_continued(const seer_bank *bank, uint32_t family) {
 // the task was measured, the least of the candidates'. 0: estimates are not used.
 static double reference_estimate(
     const seer_bank *bank, uint32_t task, const seer_bank_candidates *c) {
-  if (!bank->options.has_base || !c->estimates_s) return 0;
-  if (bank->pace[task] > 0) return bank->best[task] / bank->pace[task];
+  if (!bank->options.is_over_estimate || !c->estimates_s) return 0;
+  if (bank->slack[task] > 0) return bank->best[task] / bank->slack[task];
   double least = INFINITY;
   for (size_t i = 0; i < c->n; i++) least = fmin(least, c->estimates_s[i]);
   return c->n ? least : 0;
@@ -298,18 +203,6 @@ static seer_status score_by_estimate(const seer_bank_candidates *c, float *score
   return SEER_OK;
 }
 
-// Adds what the models here say, by row.
-static seer_status rate_rows(
-    const seer_bank *bank, uint32_t family, const float *rows, size_t n_row, float *by_row) {
-  const seer_cost_desc *desc = bank->options.model;
-  for (int h = 0; h < 2; h++) {
-    if (bank->base[h]) SEER_TRY(desc->predict(bank->base[h], rows, n_row, by_row));
-  }
-  for (size_t i = 0; bank->base[1] && i < n_row; i++) by_row[i] *= 0.5F;
-  seer_cost_model *model = seer_bank_model_of(bank, family);
-  return model && !bank->is_useless[family] ? desc->predict(model, rows, n_row, by_row) : SEER_OK;
-}
-
 seer_status seer_bank_rate(
     const seer_bank *bank, uint32_t task, const seer_bank_candidates *c, float *out) {
   size_t n_row = 0, row = 0;
@@ -319,9 +212,11 @@ seer_status seer_bank_rate(
   }
   if (bank->options.model->is_estimate) return SEER_OK;
   if (bank->under) SEER_TRY(seer_bank_rate(bank->under, task, c, out));
+  seer_cost_model *model = seer_bank_model_of(bank, bank->family_of[task]);
+  if (!model) return SEER_OK;
   float *by_row = calloc(n_row + 1, sizeof(float));
   if (!by_row) return seer_bank_no_memory("predictions");
-  seer_status status = rate_rows(bank, bank->family_of[task], c->rows, n_row, by_row);
+  seer_status status = bank->options.model->predict(model, c->rows, n_row, by_row);
   for (size_t i = 0; !status && i < c->n; i++) {
     for (uint32_t r = 0; r < c->n_rows[i]; r++) out[i] += by_row[row++];
   }

@@ -5,19 +5,17 @@
 #include "base/os.h"
 #include "learn/bank/internal.h"
 
-// Magic, feature version, columns, families, kind of model; from BANK_MAGIC_SET on the name of the
-// set of features (length, bytes), else it is the first; then the two bases and the residuals, each
-// as name (length, bytes) and model (length, bytes; length 0: none); with BANK_MAGIC_UNDER a file
-// of what they stand on (length, bytes). The oldest magic that can say it all is written.
-#define BANK_MAGIC "seerbnk2"
-#define BANK_MAGIC_SET "seerbnk3"
-#define BANK_MAGIC_UNDER "seerbnk4"
+// The header; the name of the set of features (length, bytes); a file of what the models stand on
+// (length, bytes; length 0: nothing); then the models, each as its family's name (length, bytes)
+// and the model (length, bytes; length 0: none).
+#define BANK_MAGIC "seerbnk5"
+#define MAGIC_OF_ANY "seerbnk"
 #define MAX_LAYERS 100  // one on another: as many sessions, each gone on from the one before
 #define MAX_MODEL_NAME 16
 
 typedef struct {
   char magic[8];
-  uint32_t feature_version, n_column, n_family, has_base;
+  uint32_t feature_version, n_column, n_family, is_over_estimate;
   char model[MAX_MODEL_NAME];
 } bank_header;
 
@@ -26,15 +24,10 @@ static void put_bytes(seer_text *out, const void *bytes, uint64_t n_bytes) {
   if (n_bytes) seer_text_put_n(out, bytes, n_bytes);
 }
 
-static bool has_set(const seer_bank *bank) {
-  return bank->under || bank->options.features != seer_feature_set_table[0];
-}
-
 static bank_header header_of(const seer_bank *bank) {
   bank_header header = {BANK_MAGIC, bank->options.features->version,
-      (uint32_t)seer_bank_n_column(bank), bank->options.n_family, bank->options.has_base, ""};
-  if (has_set(bank)) memcpy(header.magic, BANK_MAGIC_SET, sizeof header.magic);
-  if (bank->under) memcpy(header.magic, BANK_MAGIC_UNDER, sizeof header.magic);
+      (uint32_t)seer_bank_n_column(bank), bank->options.n_family, bank->options.is_over_estimate,
+      ""};
   size_t n = strlen(bank->options.model->name);
   SEER_ASSERT(n < sizeof header.model, "cost model %s", bank->options.model->name);
   memcpy(header.model, bank->options.model->name, n);
@@ -45,22 +38,20 @@ static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text
   bank_header header = header_of(bank);
   seer_text_put_n(out, (const char *)&header, sizeof header);
   const char *features = bank->options.features->name;
-  if (has_set(bank)) put_bytes(out, features, strlen(features));
-  for (uint32_t f = 0; f < bank->options.n_family + 2; f++) {
-    seer_cost_model *model = f < 2 ? bank->base[f] : seer_bank_model_of(bank, f - 2);
-    const char *name = f < 2 ? "base" : bank->options.family_name[f - 2];
+  put_bytes(out, features, strlen(features));
+  seer_text under;
+  seer_text_init(&under, arena);
+  if (bank->under) SEER_TRY(save_into(bank->under, arena, &under));
+  put_bytes(out, under.data, under.n_bytes);
+  for (uint32_t f = 0; f < bank->options.n_family; f++) {
+    seer_cost_model *model = seer_bank_model_of(bank, f);
+    const char *name = bank->options.family_name[f];
     const void *bytes = NULL;
     size_t n_bytes = 0;
-    bool is_kept = model && (f < 2 || !bank->is_useless[f - 2]);
-    if (is_kept) SEER_TRY(bank->options.model->save(model, arena, &bytes, &n_bytes));
+    if (model) SEER_TRY(bank->options.model->save(model, arena, &bytes, &n_bytes));
     put_bytes(out, name, strlen(name));
     put_bytes(out, bytes, n_bytes);
   }
-  if (!bank->under) return SEER_OK;
-  seer_text under;
-  seer_text_init(&under, arena);
-  SEER_TRY(save_into(bank->under, arena, &under));
-  put_bytes(out, under.data, under.n_bytes);
   return SEER_OK;
 }
 
@@ -101,11 +92,11 @@ static seer_status check_header(const seer_bank *bank, const char *path, const b
   if (memcmp(h->model, own.model, sizeof own.model) != 0)
     return SEER_FAIL(
         INVALID, "%s: cost model %.*s, must be %s", path, MAX_MODEL_NAME - 1, h->model, own.model);
-  static const char one_base[] = "one base under all families",
-                    separate[] = "separate models for families";
-  if (h->has_base != own.has_base)
+  static const char over[] = "cost models over the analytic estimate",
+                    plain[] = "cost models of samples alone";
+  if (h->is_over_estimate != own.is_over_estimate)
     return SEER_FAIL(INVALID, "%s: of a policy that has %s, this one has %s", path,
-        h->has_base ? one_base : separate, own.has_base ? one_base : separate);
+        h->is_over_estimate ? over : plain, own.is_over_estimate ? over : plain);
   const seer_feature_set *own_set = bank->options.features;
   if (strlen(own_set->name) != n_set || memcmp(own_set->name, set_name, n_set) != 0)
     return SEER_FAIL(
@@ -129,51 +120,46 @@ static uint32_t find_family(const seer_bank *bank, const char *name, size_t n) {
 static seer_status load_under(
     seer_bank *bank, const char *path, const char *data, size_t n_bytes, uint32_t depth);
 
-static seer_status take_model(seer_bank *bank, uint32_t to, const char *bytes, size_t n) {
-  seer_cost_model **model = to < 2 ? &bank->base[to] : &bank->family[to - 2];
-  SEER_TRY(seer_bank_renew(bank, model, to));
-  return bank->options.model->load(*model, bytes, n);
-}
-
-// Those of a bank that has the names; NULL: passes them by.
-static seer_status take_models(reader *r, const bank_header *header, seer_bank *bank) {
-  for (uint64_t f = 0; f < (uint64_t)header->n_family + 2; f++) {
+// Those that the bank has the names of.
+static seer_status take_models(reader *r, uint32_t n, seer_bank *bank) {
+  for (uint32_t f = 0; f < n; f++) {
     const char *name, *bytes;
-    size_t n_name, n;
-    SEER_TRY(take_bytes(r, "name", (uint32_t)f, &name, &n_name));
-    SEER_TRY(take_bytes(r, "model", (uint32_t)f, &bytes, &n));
-    if (!bank || n == 0) continue;
-    uint32_t to = f < 2 ? (uint32_t)f : 2 + find_family(bank, name, n_name);
-    if (to < 2 + bank->options.n_family) SEER_TRY(take_model(bank, to, bytes, n));
+    size_t n_name, n_bytes;
+    SEER_TRY(take_bytes(r, "name", f, &name, &n_name));
+    SEER_TRY(take_bytes(r, "model", f, &bytes, &n_bytes));
+    uint32_t to = find_family(bank, name, n_name);
+    if (n_bytes == 0 || to == bank->options.n_family) continue;
+    SEER_TRY(seer_bank_renew(bank, &bank->family[to], to));
+    SEER_TRY(bank->options.model->load(bank->family[to], bytes, n_bytes));
   }
   return SEER_OK;
+}
+
+static seer_status check_magic(const char *path, const char *data, size_t n_bytes) {
+  size_t n_any = strlen(MAGIC_OF_ANY), n_magic = strlen(BANK_MAGIC);
+  if (n_bytes < sizeof(bank_header) || memcmp(data, MAGIC_OF_ANY, n_any) != 0)
+    return SEER_FAIL(CORRUPT, "%s: not a file of cost models", path);
+  if (memcmp(data, BANK_MAGIC, n_magic) == 0) return SEER_OK;
+  return SEER_FAIL(INVALID,
+      "%s: cost models of format %.*s, must be %s: make the file anew with this version", path,
+      (int)n_magic, data, BANK_MAGIC);
 }
 
 // Into a bank without models of its own.
 static seer_status read_layer(
     seer_bank *bank, const char *path, const char *data, size_t n_bytes, uint32_t depth) {
   bank_header header;
-  bool has_under = n_bytes >= sizeof header && memcmp(data, BANK_MAGIC_UNDER, 8) == 0;
-  bool has_name = has_under || (n_bytes >= sizeof header && memcmp(data, BANK_MAGIC_SET, 8) == 0);
-  if (n_bytes < sizeof header || (!has_name && memcmp(data, BANK_MAGIC, 8) != 0)) {
-    return SEER_FAIL(CORRUPT, "%s: not a file of cost models", path);
-  }
+  SEER_TRY(check_magic(path, data, n_bytes));
   memcpy(&header, data, sizeof header);
   reader r = {path, data + sizeof header, data + n_bytes};
-  const char *set_name = seer_feature_set_table[0]->name;
-  size_t n_set = strlen(set_name);
-  if (has_name) SEER_TRY(take_bytes(&r, "features", 0, &set_name, &n_set));
+  const char *set_name, *under;
+  size_t n_set, n_under;
+  SEER_TRY(take_bytes(&r, "features", 0, &set_name, &n_set));
   SEER_TRY(check_header(bank, path, &header, set_name, n_set));
-  reader models = r;
-  if (has_under) {
-    // First what is underneath: models over something begin with nothing of their own.
-    const char *under;
-    size_t n_under;
-    SEER_TRY(take_models(&r, &header, NULL));
-    SEER_TRY(take_bytes(&r, "models underneath", depth, &under, &n_under));
-    SEER_TRY(load_under(bank, path, under, n_under, depth + 1));
-  }
-  return take_models(&models, &header, bank);
+  // First what is underneath: models over something begin with nothing of their own.
+  SEER_TRY(take_bytes(&r, "models underneath", depth, &under, &n_under));
+  if (n_under > 0) SEER_TRY(load_under(bank, path, under, n_under, depth + 1));
+  return take_models(&r, header.n_family, bank);
 }
 
 static seer_status load_under(

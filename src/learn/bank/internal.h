@@ -10,8 +10,8 @@ typedef struct {
   double seconds, estimate_s;
   float inherited;  // what the bank underneath says of it
   bool is_raced_out;
-  // How many samples came before it, of all and of its family: where it belongs is for good, also
-  // when others are forgotten.
+  // How many samples came before it, of all and of its family: what is held out is so for good,
+  // also when others are forgotten.
   size_t nth, nth_of_family;
 } seer_bank_kept;
 
@@ -25,18 +25,15 @@ struct seer_bank {
   seer_bank_kept *samples;
   float *rows;
   double *best;  // seconds, by task; 0: none
-  double *pace;  // by task: what good schedules take, relative to their estimates; 0: unknown
+  double *slack;  // by task: what good schedules take, relative to their estimates; 0: unknown
   size_t *n_of_family;  // samples
   size_t *n_added_of_family;
-  seer_cost_model *base[2];
-  seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
+  seer_cost_model **family;  // NULL: none yet
   seer_cost_model *shared;  // of all families until they split; NULL: none yet
   bool is_split;
   size_t n_shared;  // samples that came before they did
   uint32_t *warm_up_of;  // by family: more samples than that are needed
-  bool *is_useless;  // the residual did not help on the held-out tenth
-  size_t n_at_base;
-  size_t *n_at_family;  // samples of a family when its residual was last fitted
+  size_t *n_at_fit;  // samples of a family when its model was last fitted
   uint64_t generation;
 };
 
@@ -49,15 +46,14 @@ float seer_bank_prior(const seer_bank *bank, double reference_s, double estimate
 // ---- samples.c
 // Asks the bank underneath again about every sample.
 SEER_MUST_USE seer_status seer_bank_inherit(seer_bank *bank);
-// Brings `pace` up to date.
-SEER_MUST_USE seer_status seer_bank_find_paces(seer_bank *bank);
+// Brings `slack` up to date.
+SEER_MUST_USE seer_status seer_bank_find_slacks(seer_bank *bank);
 
 typedef struct {
   float *rows, *label, *weight;
   // By row: what is underneath the models, on a sample's first row: estimate and loaded models.
   float *margin;
   uint32_t *n_rows, *task;
-  uint8_t *half;  // by sample: which base has seen it
   size_t n_column, n_row, n_sample;
 } seer_bank_set;
 
@@ -74,11 +70,11 @@ void seer_bank_set_free(seer_bank_set *set);
 seer_cost_data seer_bank_set_data(const seer_bank_set *set);
 
 // ---- bank.c
-// A model to be fitted or loaded. Stream 0 and 1: the two bases; then the families; then what they
-// share at first.
+// A model to be fitted or loaded. Its stream of random numbers is the family; behind those, what
+// they share at first.
 SEER_MUST_USE seer_status seer_bank_renew(
     const seer_bank *bank, seer_cost_model **model, uint32_t stream);
-// What ranks a family's tasks, but for the bases; NULL: nothing yet.
+// What ranks a family's tasks; NULL: nothing yet.
 seer_cost_model *seer_bank_model_of(const seer_bank *bank, uint32_t family);
 
 #endif

@@ -22,7 +22,7 @@ static bool reserve(void **items, size_t item_bytes, size_t need, size_t *cap) {
 
 // ---- forgetting
 // A quarter of the samples: of the older half what failed or was raced out, then every other two:
-// the halves of a base (bank.c), which are every other one, stay about as large as each other.
+// of what is held out, which is every tenth of a family, about as many go as of the rest.
 static bool is_forgotten(const seer_bank *bank, size_t i, size_t n_left, size_t *n_passed) {
   if (i >= bank->n_sample / 2 || n_left == 0) return false;
   const seer_bank_kept *s = &bank->samples[i];
@@ -55,10 +55,9 @@ static void forget(seer_bank *bank) {
   }
   for (uint32_t f = 0; f < bank->options.n_family; f++) {
     size_t now = bank->n_of_family[f] - lost[f];
-    bank->n_at_family[f] = scaled(bank->n_at_family[f], now, bank->n_of_family[f]);
+    bank->n_at_fit[f] = scaled(bank->n_at_fit[f], now, bank->n_of_family[f]);
     bank->n_of_family[f] = now;
   }
-  bank->n_at_base = scaled(bank->n_at_base, n, n_before);
   bank->n_sample = n;
   bank->n_row = n_row;
   free(lost);
@@ -119,7 +118,6 @@ void seer_bank_set_free(seer_bank_set *s) {
   free(s->margin);
   free(s->n_rows);
   free(s->task);
-  free(s->half);
 }
 
 static bool set_alloc(seer_bank_set *s, size_t columns, size_t n_row, size_t n_sample) {
@@ -130,13 +128,12 @@ static bool set_alloc(seer_bank_set *s, size_t columns, size_t n_row, size_t n_s
   s->margin = calloc(n_row + 1, sizeof(float));
   s->n_rows = malloc((n_sample + 1) * sizeof(uint32_t));
   s->task = malloc((n_sample + 1) * sizeof(uint32_t));
-  s->half = malloc(n_sample + 1);
-  return s->rows && s->label && s->weight && s->margin && s->n_rows && s->task && s->half;
+  return s->rows && s->label && s->weight && s->margin && s->n_rows && s->task;
 }
 
 // ---- the estimate underneath
-// Pace: the median of time to estimate over the task's good half of samples.
-static seer_status find_pace(seer_bank *bank, uint32_t task) {
+// The median of time to estimate over the task's good half of samples.
+static seer_status find_slack(seer_bank *bank, uint32_t task) {
   double *ratio = malloc((bank->n_sample + 1) * sizeof(double));
   if (!ratio) return seer_bank_no_memory("estimates");
   size_t n = 0;
@@ -146,13 +143,13 @@ static seer_status find_pace(seer_bank *bank, uint32_t task) {
         in->seconds <= GOOD * bank->best[task])
       ratio[n++] = in->seconds / in->estimate_s;
   }
-  bank->pace[task] = n ? seer_median(ratio, n) : 0;
+  bank->slack[task] = n ? seer_median(ratio, n) : 0;
   free(ratio);
   return SEER_OK;
 }
 
-seer_status seer_bank_find_paces(seer_bank *bank) {
-  for (uint32_t t = 0; t < bank->options.n_task; t++) SEER_TRY(find_pace(bank, t));
+seer_status seer_bank_find_slacks(seer_bank *bank) {
+  for (uint32_t t = 0; t < bank->options.n_task; t++) SEER_TRY(find_slack(bank, t));
   return SEER_OK;
 }
 
@@ -166,11 +163,11 @@ float seer_bank_prior(const seer_bank *bank, double reference_s, double estimate
 
 static void set_put(seer_bank_set *s, const seer_bank *bank, size_t index) {
   const seer_bank_kept *in = &bank->samples[index];
-  double pace = bank->pace[in->task];
+  double slack = bank->slack[in->task];
   float *margin = &s->margin[s->n_row];
   *margin = in->inherited;
-  if (bank->options.has_base && pace > 0)
-    *margin += seer_bank_prior(bank, bank->best[in->task] / pace, in->estimate_s);
+  if (bank->options.is_over_estimate && slack > 0)
+    *margin += seer_bank_prior(bank, bank->best[in->task] / slack, in->estimate_s);
   const seer_learning *how = bank->options.learning;
   bool has_failed = in->seconds <= 0 || bank->best[in->task] <= 0;
   float label = has_failed ? 0 : (float)(bank->best[in->task] / in->seconds);
@@ -178,7 +175,6 @@ static void set_put(seer_bank_set *s, const seer_bank *bank, size_t index) {
   s->label[s->n_sample] = label;
   float weight = fmaxf(label, how->least_weight);
   s->weight[s->n_sample] = in->is_raced_out ? fminf(weight, how->raced_weight) : weight;
-  s->half[s->n_sample] = in->nth % 2;
   s->task[s->n_sample] = in->task;
   s->n_rows[s->n_sample++] = in->n_row;
   memcpy(s->rows + s->n_row * seer_bank_n_column(bank),

@@ -23,16 +23,9 @@ static seer_status random_create(const seer_cost_options *options, seer_cost_mod
 
 static void random_destroy(seer_cost_model *model) { free(model); }
 
-static seer_status random_fit(seer_cost_model *model, const seer_cost_data *train,
-    const seer_cost_data *held_out, uint32_t max_trees, double *out_error) {
-  (void)model, (void)train, (void)held_out, (void)max_trees;
-  *out_error = 1.0;
-  return SEER_OK;
-}
-
-static seer_status random_margin_error(const seer_cost_data *data, double *out_error) {
-  (void)data;
-  *out_error = 1.0;
+static seer_status random_fit(
+    seer_cost_model *model, const seer_cost_data *train, const seer_cost_data *held_out) {
+  (void)model, (void)train, (void)held_out;
   return SEER_OK;
 }
 
@@ -69,7 +62,6 @@ static const seer_cost_desc cost_random = {.name = "random",
     .create = random_create,
     .destroy = random_destroy,
     .fit = random_fit,
-    .margin_error = random_margin_error,
     .predict = random_predict,
     .save = random_save,
     .load = random_load};

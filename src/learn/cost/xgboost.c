@@ -187,23 +187,6 @@ static void spread(const scored *s, float *grad, float *hess) {
   }
 }
 
-static seer_status error_of_margin(const seer_cost_data *data, bool ranks, double *out_error) {
-  scored s;
-  SEER_TRY(scored_make(data, ranks, &s));
-  add_up(&s, data->margin);
-  *out_error = loss_of(&s, ranks, 0);
-  scored_free(&s);
-  return SEER_OK;
-}
-
-static seer_status xgb_margin_error(const seer_cost_data *data, double *out_error) {
-  return error_of_margin(data, false, out_error);
-}
-
-static seer_status rank_margin_error(const seer_cost_data *data, double *out_error) {
-  return error_of_margin(data, true, out_error);
-}
-
 // The published p-rmse: the root mean square error of the pack sums by row (each of a sample's rows
 // counts it once more), to six decimals, as it passes through a text there: growing would go on for
 // what is less than that (on 1,000 samples to 10,000 trees).
@@ -256,7 +239,7 @@ static seer_status look(seer_cost_model *model, DMatrixHandle matrix, scored *s)
   return SEER_OK;
 }
 
-static seer_status grow(seer_cost_model *model, fitting *f, uint32_t max_trees, double *out_error) {
+static seer_status grow(seer_cost_model *model, fitting *f) {
   const seer_tree_settings *settings = &model->options.learning->trees;
   uint32_t best = model->n_tree;
   bool may_stop = f->held_matrix || settings->stops_on_training;
@@ -281,13 +264,12 @@ static seer_status grow(seer_cost_model *model, fitting *f, uint32_t max_trees, 
       best = model->n_tree;
     }
     bool is_stale = is_checked(settings, t) && model->n_tree >= best + settings->patience;
-    if (t == max_trees || (may_stop && is_stale)) break;
+    if (t == settings->max_trees || (may_stop && is_stale)) break;
     SEER_TRY(check(XGBoosterBoostOneIter(
                        model->booster, f->train_matrix, f->grad, f->hess, f->train.data->n_row),
         "boost"));
     model->n_tree++;
   }
-  *out_error = settings->stops_on_training ? best_error * best_error : best_error;
   if (f->held_matrix && best < model->n_tree) return cut(model, best);
   return SEER_OK;
 }
@@ -304,14 +286,13 @@ static seer_status prepare(seer_cost_model *model, const seer_cost_data *train,
   return make_matrix(model, held_out, &f->held_matrix);
 }
 
-static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train,
-    const seer_cost_data *held_out, uint32_t max_trees, double *out_error) {
-  *out_error = 0;
+static seer_status xgb_fit(
+    seer_cost_model *model, const seer_cost_data *train, const seer_cost_data *held_out) {
   if (train->n_row == 0) return SEER_OK;
   work_alone();
   fitting f = {NULL};
   seer_status status = prepare(model, train, held_out, &f);
-  if (!status) status = grow(model, &f, max_trees, out_error);
+  if (!status) status = grow(model, &f);
   if (f.train_matrix) XGDMatrixFree(f.train_matrix);
   if (f.held_matrix) XGDMatrixFree(f.held_matrix);
   scored_free(&f.train);
@@ -379,7 +360,7 @@ static bool has_cuda(void) {
   return strncmp(flag, "true", 4) == 0;
 }
 
-// Two rows, one tree.
+// Of two rows.
 static seer_status try_fit(const seer_cost_options *options) {
   static const float rows[] = {0, 1}, label[] = {0, 1}, weight[] = {1, 1};
   static const uint32_t n_rows[] = {1, 1};
@@ -393,9 +374,8 @@ static seer_status try_fit(const seer_cost_options *options) {
   const seer_cost_data nothing = {.n_column = 1};
   seer_cost_model *model;
   SEER_TRY(xgb_create(options, &model));
-  double error;
   float out[2] = {0, 0};
-  seer_status status = xgb_fit(model, &data, &nothing, 1, &error);
+  seer_status status = xgb_fit(model, &data, &nothing);
   if (!status) status = xgb_predict(model, rows, 2, out);
   xgb_destroy(model);
   return status;
@@ -425,7 +405,6 @@ const seer_cost_desc seer_cost_xgboost = {.name = "xgboost",
     .create = xgb_create,
     .destroy = xgb_destroy,
     .fit = xgb_fit,
-    .margin_error = xgb_margin_error,
     .predict = xgb_predict,
     .save = xgb_save,
     .load = xgb_load};
@@ -437,7 +416,6 @@ const seer_cost_desc seer_cost_xgboost_rank = {.name = "xgboost-rank",
     .create = rank_create,
     .destroy = xgb_destroy,
     .fit = xgb_fit,
-    .margin_error = rank_margin_error,
     .predict = xgb_predict,
     .save = xgb_save,
     .load = xgb_load};

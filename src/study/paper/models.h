@@ -3,7 +3,7 @@
 //
 // Of each task of a network, by seed, some schedules that have a time are drawn to fit on, and at
 // most 512 of the others are held out; no more than half are fitted on. Models are the published
-// policies' (features and settings `ansor`, no base): what they are worth as they were.
+// policies' (features and settings `ansor`): what they are worth as they were.
 //
 // Results in `arena`. Threads: one call at a time for each context. Errors: of the models.
 #ifndef SEER_STUDY_PAPER_MODELS_H

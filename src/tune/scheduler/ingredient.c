@@ -23,7 +23,8 @@
   X(drift, "drift", MACHINE, "the machine's speed is measured now and then, and divided out")       \
   X(beside, "beside", NOTHING,                                                                      \
       "models are fitted while the next round's candidates are built, and are a round late")        \
-  X(base, "base", NOTHING, "one cost model of all tasks under those of the families")               \
+  X(over_estimate, "over-estimate", NOTHING,                                                        \
+      "cost models learn what the analytic estimate gets wrong; without: everything, from samples")  \
   X(families, "families", NOTHING, "a cost model for each family; without: one for all tasks")      \
   X(formulations, "formulations", NOTHING,                                                          \
       "each formulation gets a share of a task's first trials, whatever models say")                \
@@ -66,7 +67,6 @@ static bool leave_out_witnesses(seer_policy_copy *p) { return no_flag(&p->traits
 static bool leave_out_racing(seer_policy_copy *p) { return no_flag(&p->traits.is_raced); }
 static bool leave_out_drift(seer_policy_copy *p) { return no_flag(&p->traits.follows_drift); }
 static bool leave_out_beside(seer_policy_copy *p) { return no_flag(&p->traits.learns_beside); }
-static bool leave_out_base(seer_policy_copy *p) { return no_flag(&p->traits.has_base); }
 static bool leave_out_guests(seer_policy_copy *p) { return no_number(&p->search.n_guests); }
 static bool leave_out_guest_prior(seer_policy_copy *p) { return no_share(&p->search.guest_prior); }
 static bool leave_out_alike(seer_policy_copy *p) { return no_share(&p->search.alike_cost); }
@@ -74,6 +74,10 @@ static bool leave_out_elites(seer_policy_copy *p) { return no_number(&p->search.
 
 static bool leave_out_formulations(seer_policy_copy *p) {
   return no_share(&p->search.formulation_share);
+}
+
+static bool leave_out_over_estimate(seer_policy_copy *p) {
+  return no_flag(&p->traits.learns_over_estimate);
 }
 
 static bool leave_out_estimate_cut(seer_policy_copy *p) {

@@ -8,7 +8,8 @@
   .learning = &seer_learning_seer, \
   .cost_model = "xgboost-rank", \
   .round_size = 16, \
-  .has_base = true, \
+  .has_one_model = true, \
+  .learns_over_estimate = true, \
   .warm_up = 32, \
   .learns_beside = true, \
   .is_raced = true, \

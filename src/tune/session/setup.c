@@ -145,14 +145,14 @@ static seer_status find_cost_model(
       : SEER_OK;
 }
 
-// "cost model m: base and 2 of 3 families go on from it; new are conv.f32"
+// "cost model m: 2 of 3 families go on from it; new are conv.f32"
 static void note_loaded(seer_session *s, const char *path) {
   seer_text text;
   seer_text_init(&text, s->arena);
   uint32_t n_continued = 0, n = s->learning.models.n_family;
   for (uint32_t f = 0; f < n; f++) n_continued += seer_bank_is_continued(s->learning.bank, f);
-  seer_text_printf(&text, "cost model %s: %s%u of %u families go on from it", path,
-      s->policy->traits->has_base ? "the base and " : "", n_continued, n);
+  seer_text_printf(
+      &text, "cost model %s: %u of %u families go on from it", path, n_continued, n);
   const char *before = "; new are ";
   for (uint32_t f = 0; f < n; f++) {
     if (seer_bank_is_continued(s->learning.bank, f)) continue;
@@ -196,7 +196,7 @@ static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
       .family_name = s->learning.models.name,
       .n_task = s->network->n_task,
       .family_of = s->learning.models.family_of,
-      .has_base = s->policy->traits->has_base,
+      .is_over_estimate = s->policy->traits->learns_over_estimate,
       .shares_first = s->policy->traits->shares_warm_up,
       .model = model,
       .features = s->policy->traits->features,

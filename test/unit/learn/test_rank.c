@@ -102,7 +102,7 @@ static void what_is_learnt_of_others_orders_a_new_task(void **state) {
       if (t < TASKS) must(seer_bank_add(bank, &sample, 1));
     }
   }
-  must(seer_bank_train_base(bank));
+  must(seer_bank_train(bank, 0));
   float scores[SAMPLES];
   uint32_t right = 0, by_estimate = 0, total = 0;
   seer_bank_candidates candidates = {SAMPLES, rows, n_rows, estimates};

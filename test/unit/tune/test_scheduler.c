@@ -307,7 +307,7 @@ static void test_traits(void **state) {
     const char *name;
     bool is_published, has_one_model, shares_warm_up;
     const char *grouping, *usual;
-  } cases[] = {{"seer", false, false, false, NULL, NULL},
+  } cases[] = {{"seer", false, true, false, NULL, NULL},
       {"familyseer", true, false, false, NULL, NULL},
       {"familyseer-artifact", true, false, false, NULL, "artifact-op"},
       {"familyseer-model", true, false, false, NULL, NULL},
@@ -315,8 +315,8 @@ static void test_traits(void **state) {
       {"familyseer-warm", true, false, true, NULL, NULL},
       {"familyseer-single", true, false, false, "single", NULL},
       {"ansor", true, true, false, "all", NULL}, {"ansor-quarter", true, true, false, "all", NULL},
-      {"round-robin", false, false, false, NULL, NULL},
-      {"random", false, false, false, NULL, NULL}};
+      {"round-robin", false, true, false, NULL, NULL},
+      {"random", false, true, false, NULL, NULL}};
   assert_int_equal(SEER_COUNT_OF(cases), seer_scheduler_table_count);
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     const seer_scheduler_desc *desc = seer_scheduler_table[i];
@@ -335,7 +335,7 @@ static void test_traits(void **state) {
     }
     bool is_ours = !cases[i].is_published;
     assert_int_equal(traits->round_size, is_ours ? 16 : 64);
-    assert_int_equal(traits->has_base, is_ours);
+    assert_int_equal(traits->learns_over_estimate, is_ours);
     assert_int_equal(traits->is_raced, is_ours);
     assert_int_equal(traits->has_witnesses, is_ours);
     assert_int_equal(traits->follows_drift, is_ours);
