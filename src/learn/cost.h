@@ -51,8 +51,8 @@ typedef struct {
   void (*destroy)(seer_cost_model *model);
   // A new model's trees, on `train`; how many the settings say (learning.h), and `held_out`, which
   // may be empty: none where its margins alone predict it best.
-  seer_status (*fit)(seer_cost_model *model, const seer_cost_data *train,
-      const seer_cost_data *held_out);
+  seer_status (*fit)(
+      seer_cost_model *model, const seer_cost_data *train, const seer_cost_data *held_out);
   // out[row] += prediction; any number of threads at a time
   seer_status (*predict)(seer_cost_model *model, const float *rows, size_t n_row, float *out);
   // *out_bytes in `arena`.

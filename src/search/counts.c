@@ -44,9 +44,6 @@ const char *seer_search_counts_print(const seer_search_counts *c, seer_arena *ar
   seer_text_init(&text, arena);
   seer_text_printf(&text, "drafted %" PRIu64 ", scored %" PRIu64 ", proposed %" PRIu64, c->drafted,
       c->scored, c->proposed);
-  if (c->guests)
-    seer_text_printf(
-        &text, "; guests %" PRIu64 ", %" PRIu64 " of them better", c->guests, c->guest_hits);
   put_counts(&text, "; rejected: ", SEER_REJECT_COUNT, c->rejected, reject_name);
   put_counts(&text, "; left out: ", SEER_CUT_COUNT, c->cut, cut_name);
   return text.data;

@@ -19,7 +19,6 @@ const char *seer_cut_name(seer_cut cut);
 // All of a search so far, or of a round. Whole numbers of one width only.
 typedef struct {
   uint64_t drafted, scored, proposed;
-  uint64_t guests, guest_hits;  // measured; better than the task's best was
   uint64_t rejected[SEER_REJECT_COUNT];
   uint64_t cut[SEER_CUT_COUNT];
 } seer_search_counts;

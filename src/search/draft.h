@@ -21,7 +21,6 @@ typedef struct {
   double estimate_s;
   float score;  // of a new one: what seer_bank_rate says; 0 when no models were asked
   uint32_t n_alike;  // for the search: 0 of a new one
-  bool is_guest;  // for the search: false of a new one
 } seer_candidate;
 
 int seer_candidate_by_estimate(const void *a, const void *b);  // for qsort: least first

@@ -40,11 +40,8 @@ struct seer_search {
   uint32_t n_formulation, *formulation_of;  // by sketch
   size_t n_queue, cap_queue, queue_at;
   seer_queued_schedule *queue;
-  seer_guests guests;
-  seer_guest_luck *luck, own_luck;
-  uint32_t n_guest;  // of the proposal in hand
   uint32_t n_kept;
-  seer_schedule kept[SEER_SEARCH_KEPT];
+  seer_schedule kept[SEER_SEARCH_KEPT];  // the last population, and what was suggested
   uint32_t n_propose;
   bool is_restricted;  // to these
   uint32_t n_only;

@@ -18,13 +18,6 @@ seer_draft_space seer_search_space(const seer_search *s, const seer_bank *bank) 
       .n_threads = s->options.n_threads};
 }
 
-static void drop_guests(seer_draft_pool *pool) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < pool->n; i++)
-    if (!pool->at[i].is_guest) pool->at[n++] = pool->at[i];
-  pool->n = n;
-}
-
 // Not in a table: there each schedule has a time of its own.
 uint64_t seer_search_code(seer_search *s, const seer_schedule *schedule) {
   if (!s->options.strategy->skips_equal_code || s->is_restricted) return 0;
@@ -49,14 +42,11 @@ void seer_search_take(seer_search *s, seer_draft_pool *pool, uint32_t at, seer_o
     seer_proposal *out, uint32_t *n_out) {
   seer_candidate *c = &pool->at[at];
   double estimate_s = c->estimate_s;
-  const seer_guest *guest = c->is_guest ? seer_guests_find(&s->guests, c->hash) : NULL;
-  if (guest) origin = guest->origin;
   bool is_new = is_new_code(s, &c->schedule);
   if (is_new) {
     out[(*n_out)++] = (seer_proposal){c->schedule, c->score, estimate_s, origin};
   } else {
     (void)seer_table_add(&s->measured, c->hash);
-    seer_guests_remove(&s->guests, c->hash);
     seer_search_reject(s, SEER_REJECT_SAME_CODE);
   }
   pool->n--;
@@ -64,7 +54,6 @@ void seer_search_take(seer_search *s, seer_draft_pool *pool, uint32_t at, seer_o
   if (!is_new) return;
   for (uint32_t i = 0; i < pool->n; i++)
     pool->at[i].n_alike += pool->at[i].estimate_s == estimate_s;
-  if (guest && ++s->n_guest == s->options.strategy->n_guests) drop_guests(pool);
 }
 
 // Expected relative throughput, less for each look-alike that is known. Before there is a model the
@@ -72,14 +61,12 @@ void seer_search_take(seer_search *s, seer_draft_pool *pool, uint32_t at, seer_o
 uint32_t seer_search_most_promising(
     const seer_search *s, const seer_draft_pool *pool, bool is_trained) {
   double least_s = INFINITY, most = -INFINITY;
-  double luck = s->options.strategy->guest_prior * seer_guest_luck_log2(s->luck);
   for (uint32_t i = 0; i < pool->n; i++) least_s = fmin(least_s, pool->at[i].estimate_s);
   uint32_t best = 0;
   for (uint32_t i = 0; i < pool->n; i++) {
     const seer_candidate *c = &pool->at[i];
     double promise = is_trained ? (double)c->score : least_s / c->estimate_s;
     promise -= s->options.strategy->alike_cost * log2(1 + c->n_alike);
-    if (c->is_guest) promise += luck;
     if (promise > most) {
       most = promise;
       best = i;

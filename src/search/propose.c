@@ -95,12 +95,6 @@ static seer_status evolve(seer_search *s, const seer_bank *bank, seer_rng *rng) 
   return SEER_OK;
 }
 
-// ---- guests
-static void find_guests(seer_search *s) {
-  for (uint32_t i = 0; i < s->pool.n && s->guests.n > 0; i++)
-    s->pool.at[i].is_guest = seer_guests_find(&s->guests, s->pool.at[i].hash) != NULL;
-}
-
 // ---- proposing
 static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
   uint32_t taken = 0;
@@ -210,10 +204,7 @@ static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rn
   }
   const seer_schedule *kept[SEER_SEARCH_KEPT];
   for (uint32_t i = 0; i < s->n_kept; i++) kept[i] = &s->kept[i];
-  const seer_schedule *guests[SEER_GUESTS];
-  for (uint32_t i = 0; i < s->guests.n; i++) guests[i] = &s->guests.at[i].schedule;
   const seer_draft_order orders[] = {
-      {.kind = SEER_DRAFT_GIVEN, .n = s->guests.n, .from = guests},
       {.kind = SEER_DRAFT_GIVEN, .n = s->n_kept, .from = kept},
       {.kind = SEER_DRAFT_BRED,
           .n = y->n_from_elites,
@@ -260,14 +251,12 @@ static seer_status propose_by_rank(seer_search *s, const seer_bank *bank, seer_r
   SEER_TRY(fill_pool(s, bank, rng));
   cut(s);
   seer_search_find_look_alikes(s, &s->pool, out, *n_out);
-  find_guests(s);
   if (bank) {
     pick_by_estimate(s, n, out, n_out);
     if (s->is_restricted) sort_by_score(s);
     if (!s->is_restricted) SEER_TRY(evolve(s, bank, rng));
     seer_search_find_look_alikes(s, &s->pool, out, *n_out);
   }
-  find_guests(s);
   SEER_TRY(fill_quotas(s, rng, n, out, n_out));
   pick(s, rng, bank != NULL, n, out, n_out);
   keep_population(s);
@@ -330,7 +319,6 @@ static seer_status propose_by_evolution(seer_search *s, const seer_bank *bank, s
 seer_status seer_search_propose(
     seer_search *s, const seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
   seer_draft_pool_clear(&s->pool);
-  s->n_guest = 0;
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, s->n_propose++);
   *out_n = take_queue(s, n, out);

@@ -1,4 +1,4 @@
-// search.c - what a search knows: results, what is queued and invited.
+// search.c - what a search knows: results, what is queued and suggested.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,6 @@
 #include "base/stats.h"
 #include "search/evolve.h"
 #include "search/internal.h"
-
-#define SETTLED_NEAR 8.0  // doublings
 
 void seer_search_destroy(seer_search *search) {
   if (!search) return;
@@ -30,8 +28,8 @@ static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 // went on and what formulations ask for.
 static uint32_t most_candidates(const seer_search *s) {
   const seer_search_strategy *y = s->options.strategy;
-  uint32_t n_first = SEER_SEARCH_KEPT + SEER_GUESTS + y->n_from_elites +
-      larger(y->n_drawn_untrained, y->n_drawn_trained);
+  uint32_t n_first =
+      SEER_SEARCH_KEPT + y->n_from_elites + larger(y->n_drawn_untrained, y->n_drawn_trained);
   uint32_t n_on = larger(y->cuts_by_estimate ? y->n_pool : n_first, y->n_survivors);
   uint32_t n_bred = n_on + y->n_children + SEER_SEARCH_FORMULATION_DRAFTS * s->n_formulation;
   uint32_t n_evolved = y->selection == SEER_SELECT_PROPORTIONAL ? seer_evolve_room(y) : 0;
@@ -43,7 +41,6 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   seer_search *s = calloc(1, sizeof(*s));
   if (!s) return SEER_FAIL(RESOURCE, "no memory for a search");
   s->options = *options;
-  s->luck = options->luck ? options->luck : &s->own_luck;
   s->counts.cut[SEER_CUT_PLANS] = options->sketches->n_plans_cut;
   s->counts.cut[SEER_CUT_SKETCHES] = options->sketches->n_sketches_cut;
   s->arena = seer_arena_create("search");
@@ -138,20 +135,6 @@ static void count_alike(seer_search *s, const seer_schedule *schedule) {
   ++*seer_table_values(&s->alike, key);
 }
 
-// ---- guests
-
-// One was measured. A first time says nothing, and what is restored is of another day.
-static void count_luck(seer_search *s, uint64_t hash, double seconds, bool is_full) {
-  bool is_guest = seer_guests_remove(&s->guests, hash);
-  if (s->n_elite == 0 || s->n_propose == 0) return;
-  bool is_hit = is_full && seconds > 0 && seconds < s->elites[0].seconds;
-  seer_tally *tally = is_guest ? &s->luck->guests : &s->luck->others;
-  tally->n++;
-  tally->n_hit += is_hit;
-  s->counts.guests += is_guest;
-  s->counts.guest_hits += is_guest && is_hit;
-}
-
 // ---- results
 static void insert_elite(seer_search *s, seer_search_elite e) {
   uint32_t at = s->n_elite, most = s->options.strategy->n_elites;
@@ -210,7 +193,6 @@ void seer_search_report(
   uint64_t hash = seer_schedule_hash(schedule);
   bool was_known = !seer_table_add(&s->measured, hash);
   if (!was_known && s->n_propose == 0) s->has_uncoded = true;
-  if (!was_known) count_luck(s, hash, seconds, is_full);
   if (!was_known && s->options.strategy->alike_cost > 0) count_alike(s, schedule);
   s->sketch_n[schedule->sketch]++;
   if (seconds <= 0) return;
@@ -238,29 +220,7 @@ uint32_t seer_search_top(
   return n;
 }
 
-// ---- the queue, and what is invited
-
-// Doublings between two schedules of one sketch, counted until they are more than `most`.
-static double distance(const seer_schedule *a, const seer_schedule *b, double most) {
-  double sum = 0;
-  for (uint32_t k = 0; k < a->n && sum <= most; k++)
-    sum += fabs(log2((a->knob[k] + 1.0) / (b->knob[k] + 1.0)));
-  return sum;
-}
-
-void seer_search_to_nearest(const seer_search *s, seer_schedule *schedule) {
-  seer_schedule normal = *schedule;
-  seer_schedule_normalise(s->options.sketches, &normal);
-  double least = SETTLED_NEAR;
-  for (uint32_t i = 0; i < s->n_only; i++) {
-    const seer_schedule *one = s->only[i];
-    if (one->sketch != normal.sketch) continue;
-    double away = distance(one, &normal, least);
-    if (away > least) continue;
-    least = away;
-    *schedule = *one;
-  }
-}
+// ---- the queue, and what is suggested
 
 // *schedule is normalised. False: it is known or not allowed, which is counted.
 static bool may_measure(seer_search *s, seer_schedule *schedule) {
@@ -276,13 +236,12 @@ static bool may_measure(seer_search *s, seer_schedule *schedule) {
   return why == SEER_REJECT_NONE;
 }
 
-void seer_search_invite(seer_search *s, const seer_schedule *schedule, seer_origin origin) {
-  SEER_ASSERT(s->options.strategy->n_guests > 0, "a strategy without guests, which is invited to");
+bool seer_search_suggest(seer_search *s, const seer_schedule *schedule) {
   seer_schedule normal = *schedule;
-  if (may_measure(s, &normal)) seer_guests_add(&s->guests, &normal, origin);
+  if (s->n_kept == SEER_SEARCH_KEPT || !may_measure(s, &normal)) return false;
+  s->kept[s->n_kept++] = normal;
+  return true;
 }
-
-uint32_t seer_search_invited(const seer_search *s) { return s->guests.n; }
 
 void seer_search_queue(seer_search *s, const seer_schedule *schedule, seer_origin origin) {
   seer_schedule normal = *schedule;

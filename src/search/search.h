@@ -12,7 +12,6 @@
 #include "learn/bank.h"
 #include "measure/measure.h"
 #include "search/counts.h"
-#include "search/guest.h"
 #include "search/strategy.h"
 #include "space/origin.h"
 
@@ -24,7 +23,6 @@ typedef struct {
   uint64_t seed;
   uint64_t max_packed_bytes;  // packed weights of a schedule; 0: any number
   uint32_t n_threads;  // that draft; 0: as many as this process may use
-  seer_guest_luck *luck;  // kept, and shared with the searches of relatives; NULL: its own
 } seer_search_options;
 
 typedef struct {
@@ -46,19 +44,13 @@ void seer_search_destroy(seer_search *search);
 SEER_MUST_USE seer_status seer_search_restrict(
     seer_search *search, const seer_schedule *schedules, uint32_t n);
 
-// Of a restricted search: *schedule becomes the nearest of its sketch that there is, with factors
-// that differ by few doublings in all; where there is none, and in a search of the whole space, it
-// stays. So what is carried over counts where a table is searched, which has
-// next to nothing of what re-fitting makes.
-void seer_search_to_nearest(const seer_search *search, seer_schedule *schedule);
-// To be measured before anything else: the untuned choice, what records have of this very task; of
-// a strategy without guests also winners of relatives. Known or invalid ones are left out.
+// To be measured before anything else: the untuned choice, what records have of this very task.
+// Known or invalid ones are left out.
 void seer_search_queue(seer_search *search, const seer_schedule *schedule, seer_origin origin);
 uint32_t seer_search_queued(const seer_search *search);
-// Joins the pools of the next proposals, until it is measured (guest.h). Known or invalid ones are
-// left out. Of a strategy that has guests.
-void seer_search_invite(seer_search *search, const seer_schedule *schedule, seer_origin origin);
-uint32_t seer_search_invited(const seer_search *search);  // that wait
+// Joins the drafts of the next proposal, ranked like everything else, and stays among them as long
+// as it ranks well. False: it is known or invalid, or the population has no room.
+bool seer_search_suggest(seer_search *search, const seer_schedule *schedule);
 // At most n new schedules; fewer, or none, when the space is exhausted. Errors: RESOURCE, and those
 // of the models.
 SEER_MUST_USE seer_status seer_search_propose(

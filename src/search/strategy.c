@@ -19,8 +19,6 @@
   .random_share_untrained = 0.5, \
   .formulation_share = 0.1, \
   .alike_cost = 0.04, \
-  .n_guests = 4, \
-  .guest_prior = 0.05, \
   .cuts_by_estimate = true
 // clang-format on
 

@@ -31,11 +31,6 @@ typedef struct {
   // Of relative throughput, by which a candidate is worth less each time that the number of known
   // look-alikes doubles; 0: they are not counted (doc/decisions, 31).
   double alike_cost;
-  // Schedules that were carried over from other tasks (guest.h): at most so many of a proposal. 0:
-  // there are no guests, all of them are measured before anything else.
-  uint32_t n_guests;
-  // Of relative throughput, what a guest is worth more for each doubling of how often guests hit.
-  double guest_prior;
   bool cuts_by_estimate;  // n_pool, and what is far above the best estimate; else all are rated
   // Of a proposal: neighbours of the best whose time is believed, as long as there are any that
   // have not been tried, ranked like everything else; 0: none.

@@ -11,7 +11,7 @@ typedef enum {
   SEER_ORIGIN_TUNED,  // measured for this task on this target, and accepted
   SEER_ORIGIN_ELSEWHERE,  // heard of for this task and target, measured by nobody whose word counts
   SEER_ORIGIN_SIMILAR,  // tuned on a machine with the same features and threads
-  SEER_ORIGIN_SIBLING,  // tuned for another shape, or for a relative in the session; re-fitted
+  SEER_ORIGIN_SIBLING,  // tuned for another shape; re-fitted
   SEER_ORIGIN_RANDOM,  // drawn
   // ---- of candidates only
   SEER_ORIGIN_RECORD,  // from records that are nearly about the task

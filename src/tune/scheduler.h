@@ -80,10 +80,7 @@ typedef struct {
   bool has_witnesses;  // each round measures the best again, and some that stand near it
   bool follows_drift;  // the machine's speed is measured now and then, and divided out
   bool tries_untuned;  // a task's first measurement is its untuned choice
-  // Winners are carried to the family's other tasks: as guests of their proposals, or, of a search
-  // without guests (search/strategy.h), to be measured first.
-  bool tries_relatives;
-  bool tries_transfers;  // and so are records of similar machines and of other shapes
+  bool tries_transfers;  // schedules from records of similar machines and of other shapes
   // As Ansor counts: what fails, and code that was timed before, uses up the budget; a task's
   // patience is counted in rounds (seer_task_has_lost_patience).
   bool counts_rounds;
@@ -155,9 +152,6 @@ bool seer_schedule_is_warm(const seer_schedule_state *state);
 // best) x round size > patience; else that many trials without one.
 bool seer_task_has_lost_patience(const seer_task_state *task, const seer_policy_traits *traits,
     uint32_t round_size, uint32_t patience);
-// A gain over before_s (what relatives know of, or the untuned choice; 0: nothing) that is none of
-// noise: the best is confirmed, or faster by more than times scatter.
-bool seer_task_has_sure_gain(const seer_task_state *task, double before_s);
 // What tables say of a task: "dead", "at bound", "beats bound", "optimum" (a local one), or "".
 const char *seer_task_state_name(const seer_task_state *task);
 

@@ -75,12 +75,12 @@ expect_status 1 "$FAMILYSEER" study all before.gz -o before.gz/below
 expect_status 1 "$FAMILYSEER" study regret before.gz --policies best
 expect_text stderr "unknown search policy 'best'"
 expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer --without best
-expect_text stderr "there is no ingredient 'best'; allowed: relatives"
-expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer --without relatives,racing
+expect_text stderr "there is no ingredient 'best'; allowed: transfers"
+expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer --without alike,racing
 expect_text stderr "without racing would change nothing"
-expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer,ansor --without relatives
+expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer,ansor --without alike
 expect_text stderr "policy ansor does not have it"
-expect_status 0 "$FAMILYSEER" study regret before.gz --policies seer --seeds 1 --without relatives,alike
+expect_status 0 "$FAMILYSEER" study regret before.gz --policies seer --seeds 1 --without untuned,alike
 expect_status 0 "$FAMILYSEER" study regret before.gz --policies round-robin --seeds 2 --csv r.csv
 expect_text stdout "mlp, 3 tasks: regret"
 expect_text stdout "other, 2 tasks: regret"

@@ -53,8 +53,8 @@ tune_with 1 "unknown cost model 'xgb'; allowed: xgboost-rank xgboost analytic ra
 tune_with 1 "unknown grouping 'x'; allowed: anchor-op artifact-op op-sequence" --family x
 tune_with 1 'save-model: cost model analytic learns nothing' --cost-model analytic --save-model m
 # Parts of a policy are left out by name; a device is made slow.
-tune_with 0 '^3 tasks in 1 families' --without guests,racing,drift
-tune_with 1 "there is no ingredient 'guest'; allowed: relatives guests guest-prior" --without guest
+tune_with 0 '^3 tasks in 1 families' --without alike,racing,drift
+tune_with 1 "there is no ingredient 'guests'; allowed: transfers untuned witnesses" --without guests
 tune_with 1 'policy ansor does not have it; it has: random' --search-policy ansor --without racing
 tune_with 1 'without transfers would change nothing in this tuning: no records are read' --without transfers
 tune_with 0 '^3 tasks in 1 families' --measure fake:delay=1ms

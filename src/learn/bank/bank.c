@@ -161,8 +161,7 @@ seer_cost_model *seer_bank_model_of(const seer_bank *bank, uint32_t family) {
 
 // Has models for a family's tasks, or stands on some.
 static bool says_something(const seer_bank *bank, uint32_t family) {
-  return seer_bank_model_of(bank, family) ||
-      (bank->under && says_something(bank->under, family));
+  return seer_bank_model_of(bank, family) || (bank->under && says_something(bank->under, family));
 }
 
 bool seer_bank_is_trained(const seer_bank *bank, uint32_t task) {

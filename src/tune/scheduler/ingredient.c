@@ -9,11 +9,6 @@
 // To add one: its line, a function that leaves it out.
 // clang-format off
 #define INGREDIENTS(X)                                                                              \
-  X(relatives, "relatives", NOTHING, "winners are carried to the other tasks of their family")      \
-  X(guests, "guests", NOTHING,                                                                      \
-      "what is carried over is ranked with everything else; without: it is measured first")         \
-  X(guest_prior, "guest-prior", NOTHING,                                                            \
-      "a guest is worth as much more as guests have hit more often than others")                    \
   X(transfers, "transfers", RECORDS,                                                                \
       "schedules from records of similar machines and of other shapes are tried")                   \
   X(untuned, "untuned", NOTHING, "a task's first measurement is its untuned choice")                \
@@ -60,15 +55,12 @@ static bool no_share(double *share) {
   return was;
 }
 
-static bool leave_out_relatives(seer_policy_copy *p) { return no_flag(&p->traits.tries_relatives); }
 static bool leave_out_transfers(seer_policy_copy *p) { return no_flag(&p->traits.tries_transfers); }
 static bool leave_out_untuned(seer_policy_copy *p) { return no_flag(&p->traits.tries_untuned); }
 static bool leave_out_witnesses(seer_policy_copy *p) { return no_flag(&p->traits.has_witnesses); }
 static bool leave_out_racing(seer_policy_copy *p) { return no_flag(&p->traits.is_raced); }
 static bool leave_out_drift(seer_policy_copy *p) { return no_flag(&p->traits.follows_drift); }
 static bool leave_out_beside(seer_policy_copy *p) { return no_flag(&p->traits.learns_beside); }
-static bool leave_out_guests(seer_policy_copy *p) { return no_number(&p->search.n_guests); }
-static bool leave_out_guest_prior(seer_policy_copy *p) { return no_share(&p->search.guest_prior); }
 static bool leave_out_alike(seer_policy_copy *p) { return no_share(&p->search.alike_cost); }
 static bool leave_out_elites(seer_policy_copy *p) { return no_number(&p->search.n_from_elites); }
 

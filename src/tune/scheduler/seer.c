@@ -3,8 +3,8 @@
 // 3 % of their bound get nothing, unless they are faster than it. Of one that was never measured a
 // first look is expected to gain a share of its estimate: so the light ones of a network wait while
 // there is more to gain at a heavy one, though not for long, unless something was found for them
-// elsewhere. What waits in queues (the records' of other machines; without guests, winners of
-// relatives and of other shapes, too) is measured before anything else, the heaviest task's first.
+// elsewhere. What waits in queues (the records' of other machines) is measured before
+// anything else, the heaviest task's first.
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "tune/scheduler.h"
 
 #define UNCONFIRMED_GAIN 0.03
-// Measurements of a task that has none: the untuned one, winners of relatives, the best estimate.
+// Measurements of a task that has none: the untuned one, the best estimates.
 #define FIRST_ROUND 8
 #define MIN_ROUND 4
 #define FIRST_GAIN 0.1  // of what a task's untuned choice is reckoned to take, by a first look

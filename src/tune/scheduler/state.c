@@ -1,8 +1,6 @@
 // state.c - what the state of a task says of it. The contract: scheduler.h.
 #include "tune/scheduler.h"
 
-#define CLEAR_GAIN 1.1  // times as fast: single times of a shared machine scatter by a few percent
-
 bool seer_schedule_is_warm(const seer_schedule_state *state) {
   for (uint32_t t = 0; t < state->n_task; t++) {
     if (state->task[t].n_round == 0 && seer_task_is_open(&state->task[t])) return false;
@@ -14,11 +12,6 @@ bool seer_task_has_lost_patience(const seer_task_state *task, const seer_policy_
     uint32_t round_size, uint32_t patience) {
   if (traits->counts_rounds) return (task->t - task->t_of_best) * round_size > patience;
   return task->n_trial - task->trial_of_best >= patience;
-}
-
-bool seer_task_has_sure_gain(const seer_task_state *task, double before_s) {
-  if (task->best_s <= 0 || (before_s > 0 && task->best_s >= before_s)) return false;
-  return task->is_confirmed || (before_s > 0 && CLEAR_GAIN * task->best_s < before_s);
 }
 
 const char *seer_task_state_name(const seer_task_state *task) {

@@ -16,7 +16,6 @@
   .has_witnesses = true, \
   .follows_drift = true, \
   .tries_untuned = true, \
-  .tries_relatives = true, \
   .tries_transfers = true
 // clang-format on
 

@@ -28,7 +28,6 @@ typedef struct {
   seer_sketch_list *sketches;
   seer_search *search;
   seer_schedule untuned;  // what ships if nothing beats it
-  double carried_s;  // the best, when it was last carried to relatives; 0: never
   int64_t workload;
   size_t cap_history, cap_best_after;
   double *best_after;  // the state's
@@ -94,7 +93,6 @@ struct seer_session {
   seer_arena *arena, *round;
   const seer_scheduler_desc *policy;
   seer_families families;  // whose tasks are relatives
-  seer_guest_luck *luck;  // by family
   seer_space_kind space;
   seer_budget budget;
   seer_session_task *task;

@@ -64,13 +64,8 @@ void seer_session_queue(
   s->state.task[t].n_queued = seer_search_queued(s->task[t].search);
 }
 
-void seer_session_invite(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
-  if (!is_hopeless(s, t, schedule)) seer_search_invite(s->task[t].search, schedule, origin);
-}
-
-bool seer_session_has_guests(const seer_session *s) {
-  return s->policy->traits->search->n_guests > 0;
+bool seer_session_suggest(seer_session *s, uint32_t t, const seer_schedule *schedule) {
+  return !is_hopeless(s, t, schedule) && seer_search_suggest(s->task[t].search, schedule);
 }
 
 uint64_t seer_session_max_packed_bytes(const seer_session *s, uint32_t t) {

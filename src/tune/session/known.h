@@ -15,14 +15,11 @@ void seer_session_update_estimate(seer_session *session);
 // The task's state after a round, into its history.
 void seer_session_remember(seer_session *session, uint32_t task);
 
-// A schedule waits to be measured before anything else, or as a guest of proposals (search.h),
-// unless the analytic model thinks it hopeless.
+// A schedule waits to be measured before anything else, or joins the drafts of the next proposal
+// (search.h), unless the analytic model thinks it hopeless. False: it does not join.
 void seer_session_queue(
     seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
-void seer_session_invite(
-    seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
-// Are carried-over schedules guests (search/strategy.h)? Else they are measured first.
-bool seer_session_has_guests(const seer_session *session);
+bool seer_session_suggest(seer_session *session, uint32_t task, const seer_schedule *schedule);
 
 // A schedule of the task may pack so many bytes of weights (--max-weights).
 uint64_t seer_session_max_packed_bytes(const seer_session *session, uint32_t task);

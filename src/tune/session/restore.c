@@ -116,8 +116,7 @@ seer_status seer_session_restore(seer_session *s) {
 
 seer_status seer_session_queue_transfers(seer_session *s) {
   if (seer_session_starts_anew(s) || !s->policy->traits->tries_transfers) return SEER_OK;
-  bool has_guests = seer_session_has_guests(s);
-  uint32_t n_queued = 0, n_invited = 0;
+  uint32_t n_queued = 0, n_suggested = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     if (!seer_task_is_open(&s->state.task[t])) continue;
     seer_transfer near[SEER_TRANSFER_MAX];
@@ -125,25 +124,20 @@ seer_status seer_session_queue_transfers(seer_session *s) {
     SEER_TRY(seer_find_transfers(s->store.records, s->target, s->space, &s->network->task[t],
         s->task[t].sketches, near, &n));
     for (uint32_t i = 0; i < n; i++) {
-      bool is_guest = has_guests && near[i].kind == SEER_TRANSFER_NEAR_SHAPE;
-      (is_guest ? seer_session_invite : seer_session_queue)(
-          s, t, &near[i].schedule, SEER_ORIGIN_RECORD);
+      if (near[i].kind == SEER_TRANSFER_NEAR_SHAPE)
+        n_suggested += seer_session_suggest(s, t, &near[i].schedule);
+      else
+        seer_session_queue(s, t, &near[i].schedule, SEER_ORIGIN_RECORD);
     }
     n_queued += s->state.task[t].n_queued;
-    n_invited += seer_search_invited(s->task[t].search);
   }
-  if (n_queued > 0) {
-    seer_session_note(s,
-        seer_arena_printf(s->arena,
-            has_guests ? "%u schedules from records of other machines are tried first"
-                       : "%u schedules from records of other machines and other shapes are tried "
-                         "first",
-            n_queued));
-  }
-  if (n_invited > 0) {
+  if (n_queued > 0)
     seer_session_note(s,
         seer_arena_printf(
-            s->arena, "%u schedules from records of other shapes are candidates", n_invited));
-  }
+            s->arena, "%u schedules from records of other machines are tried first", n_queued));
+  if (n_suggested > 0)
+    seer_session_note(s,
+        seer_arena_printf(
+            s->arena, "%u schedules from records of other shapes are candidates", n_suggested));
   return SEER_OK;
 }

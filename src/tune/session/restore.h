@@ -8,8 +8,8 @@
 // Measurements are learnt from as if they had been made in the session, and the winners are in
 // place, as holders (accept.h).
 SEER_MUST_USE seer_status seer_session_restore(seer_session *session);
-// What was found elsewhere and on similar machines is measured first; so is what was found for
-// other shapes, unless that is for guests.
+// What was found elsewhere and on similar machines is measured first; what was found for other
+// shapes joins the drafts.
 SEER_MUST_USE seer_status seer_session_queue_transfers(seer_session *session);
 
 #endif

@@ -15,8 +15,6 @@
 #include "tune/session/known.h"
 #include "tune/session/store.h"
 
-#define N_CARRIED 3  // winners of a round that are re-fitted to relatives
-#define MAX_RELATIVES 24
 #define NEW_PER_WITNESS 5  // one more known schedule is run for so many new ones
 #define DELAY_STEP_NS 50000000u  // until it is seen that the user has stopped
 #define MAX_CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
@@ -67,40 +65,6 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
   SEER_TRY(seer_records_add(s->store.records, &record));
   *out_id = record.id;
   return SEER_OK;
-}
-
-// ---- winners for relatives
-// Guests take places from what the models like: only a sure gain over what was carried last is
-// worth that.
-static bool is_worth_carrying(seer_session *s, uint32_t t, bool is_new_best) {
-  const seer_task_state *state = &s->state.task[t];
-  double *carried_s = &s->task[t].carried_s;
-  if (!s->policy->traits->tries_relatives) return false;
-  if (!seer_session_has_guests(s)) return is_new_best;
-  if (*carried_s > 0 && state->best_s > *carried_s) *carried_s = state->best_s;  // that was luck
-  return seer_task_has_sure_gain(state, *carried_s > 0 ? *carried_s : state->untuned_s);
-}
-
-// Winners of task t go to its relatives, re-fitted to their extents.
-static void carry_to_relatives(seer_session *s, uint32_t t) {
-  s->task[t].carried_s = s->state.task[t].best_s;
-  seer_schedule top[N_CARRIED], fitted;
-  uint32_t n = seer_search_top(s->task[t].search, N_CARRIED, top, NULL), n_relative = 0;
-  for (uint32_t r = 0; r < s->network->n_task && n_relative < MAX_RELATIVES; r++) {
-    if (r == t || s->families.family_of[r] != s->families.family_of[t]) continue;
-    if (!seer_task_is_open(&s->state.task[r])) continue;
-    n_relative++;
-    for (uint32_t k = 0; k < n; k++) {
-      seer_reject why =
-          seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted);
-      if (why == SEER_REJECT_NONE) seer_search_to_nearest(s->task[r].search, &fitted);
-      if (why != SEER_REJECT_NONE)
-        seer_search_reject(s->task[r].search, why);
-      else
-        (seer_session_has_guests(s) ? seer_session_invite : seer_session_queue)(
-            s, r, &fitted, SEER_ORIGIN_SIBLING);
-    }
-  }
 }
 
 // ---- a round
@@ -295,7 +259,7 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   return SEER_OK;
 }
 
-// What a round's end means for the task: what was gained goes to its relatives, patience runs out.
+// What a round's end means for the task: a better best, or patience that runs out.
 static void conclude(
     seer_session *s, const seer_pick *pick, double before, const seer_search_counts *counts) {
   uint32_t t = pick->task;
@@ -324,7 +288,6 @@ static void conclude(
           state, s->policy->traits, s->state.round_size, s->budget.task_early_stopping)) {
     state->is_done = true;
   }
-  if (is_worth_carrying(s, t, is_new_best)) carry_to_relatives(s, t);
   seer_log(s->context, "search", 2, "task %u: %s", t, seer_search_counts_print(counts, s->round));
   event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick, .counts = counts};
   seer_session_emit(s, &event);

@@ -28,8 +28,7 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .strategy = s->policy->traits->search,
       .max_packed_bytes = seer_session_max_packed_bytes(s, t),
-      .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS),
-      .luck = &s->luck[s->families.family_of[t]]};
+      .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
@@ -151,8 +150,7 @@ static void note_loaded(seer_session *s, const char *path) {
   seer_text_init(&text, s->arena);
   uint32_t n_continued = 0, n = s->learning.models.n_family;
   for (uint32_t f = 0; f < n; f++) n_continued += seer_bank_is_continued(s->learning.bank, f);
-  seer_text_printf(
-      &text, "cost model %s: %u of %u families go on from it", path, n_continued, n);
+  seer_text_printf(&text, "cost model %s: %u of %u families go on from it", path, n_continued, n);
   const char *before = "; new are ";
   for (uint32_t f = 0; f < n; f++) {
     if (seer_bank_is_continued(s->learning.bank, f)) continue;
@@ -258,7 +256,6 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   seer_families_build(grouping, s->network->task, n, s->arena, &s->learning.models);
   s->budget = seer_budget_of(c);
   s->target = seer_context_target(c);
-  s->luck = SEER_NEW_ARRAY(s->arena, seer_guest_luck, s->families.n_family + 1);
   s->task = SEER_NEW_ARRAY(s->arena, seer_session_task, n);
   s->state.task = SEER_NEW_ARRAY(s->arena, seer_task_state, n);
   s->state.n_task = n;

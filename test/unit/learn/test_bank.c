@@ -569,7 +569,7 @@ static void test_files_know_their_features(void **state) {
   seer_arena_destroy(arena);
 }
 
-// Rows that begin with a half elsewhere begin with the margin over the estimate, or a loaded model.
+// Rows that begin with a half elsewhere begin with the margin, over the estimate or a loaded model.
 static void test_published_settings_over_something_else(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
@@ -710,8 +710,8 @@ static void test_a_device_works_or_says_why_not(void **state) {
 }
 
 // ---- forgetting
-// What is forgotten moves nothing out of what is held out, where it would be judged by what has seen
-// it; and of both about as much is left.
+// What is forgotten moves nothing out of what is held out, where it would be judged by what has
+// seen it; and of both about as much is left.
 static void test_samples_stay_where_they_were(void **state) {
   (void)state;
   enum { MOST = 64, N = 400 };

@@ -72,6 +72,41 @@ static void a_lucky_best_is_found_out(const char *machine) {
   close_world(&w);
 }
 
+// Of what is suggested the good ones are proposed, by their estimates as if they had been drawn;
+// what is known is not taken.
+static void suggestions_are_drafts(const char *machine) {
+  enum { ROUND = 16 };
+  seer_search_strategy strategy = seer_strategy_seer;
+  strategy.random_share_untrained = strategy.formulation_share = strategy.alike_cost = 0;
+  world w, other;
+  open_world_of(&w, machine, search_scene_conv, 0, &strategy);
+  open_world_of(&other, machine, search_scene_conv, 0, &strategy);
+  seer_proposal without[ROUND], good[ROUND], with[ROUND];
+  uint32_t n, n_good, n_taken = 0, n_better = 0;
+  strategy.n_drawn_untrained = 32;  // few: what others found is better than most of it
+  must(seer_search_propose(w.search, NULL, ROUND, without, &n));
+  strategy.n_drawn_untrained = 320;
+  must(seer_search_propose(other.search, NULL, ROUND, good, &n_good));
+  assert_int_equal(n, ROUND);
+  assert_int_equal(n_good, ROUND);
+  for (uint32_t i = 0; i < n; i++) seer_search_report(w.search, &without[i].schedule, 1, true);
+  assert_false(seer_search_suggest(w.search, &without[0].schedule));
+  for (uint32_t i = 0; i < n_good; i++)
+    if (seer_search_suggest(w.search, &good[i].schedule)) good[n_taken++] = good[i];
+  strategy.n_drawn_untrained = 32;
+  must(seer_search_propose(w.search, NULL, ROUND, with, &n));
+  for (uint32_t i = 0; i < n_taken; i++) {
+    bool is_in = false;
+    for (uint32_t k = 0; k < n; k++)
+      is_in = is_in || seer_schedule_equal(&with[k].schedule, &good[i].schedule);
+    if (good[i].estimate_s < with[n - 1].estimate_s) assert_true(is_in);
+    n_better += is_in;
+  }
+  assert_true(n_better > 0);
+  close_world(&other);
+  close_world(&w);
+}
+
 // Direct convolution is reported fast and all others slow: without a quota nobody would ask for
 // them again.
 static void every_formulation_gets_a_tenth(const char *machine) {
@@ -279,6 +314,7 @@ static void look_alikes_wait(const char *machine) {
     for (uint32_t m = 0; m < TEST_TARGETS; m++) test(test_target_names[m]); \
   }
 ON_EACH(a_lucky_best_is_found_out)
+ON_EACH(suggestions_are_drafts)
 ON_EACH(every_formulation_gets_a_tenth)
 ON_EACH(packed_weights_stay_within_the_limit)
 ON_EACH(look_alikes_wait)
@@ -288,6 +324,7 @@ ON_EACH(neighbours_can_be_left_out)
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lucky_best_is_found_out),
+      cmocka_unit_test(test_suggestions_are_drafts),
       cmocka_unit_test(test_every_formulation_gets_a_tenth),
       cmocka_unit_test(test_packed_weights_stay_within_the_limit),
       cmocka_unit_test(test_look_alikes_wait), cmocka_unit_test(test_nothing_is_built_twice),

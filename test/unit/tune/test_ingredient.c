@@ -53,9 +53,9 @@ static void each_can_be_left_out(void **state) {
   assert_memory_equal(&traits, whole->traits, sizeof traits);  // the policy is as it was
   must(seer_policy_without(whole, "", &everything, arena, &less));
   assert_ptr_equal(less, whole);
-  must(seer_policy_without(whole, "guests,racing,racing", &everything, arena, &less));
-  assert_true(less->traits->search->n_guests == 0 && !less->traits->is_raced);
-  assert_true(less->traits->tries_relatives && less->traits->has_witnesses);
+  must(seer_policy_without(whole, "alike,racing,racing", &everything, arena, &less));
+  assert_true(less->traits->search->alike_cost == 0 && !less->traits->is_raced);
+  assert_true(less->traits->tries_transfers && less->traits->has_witnesses);
   seer_arena_destroy(arena);
 }
 
@@ -64,12 +64,12 @@ static void what_changes_nothing_is_refused(void **state) {
   seer_arena *arena = seer_arena_create("test");
   const seer_ingredient_place table = {.has_pool = true};
   refuses(
-      "seer", "racings", everything, "there is no ingredient 'racings'; allowed: relatives", arena);
+      "seer", "racings", everything, "there is no ingredient 'racings'; allowed: transfers", arena);
   refuses("seer", "racing,", everything, "there is no ingredient ''", arena);
   refuses("ansor", "racing", everything, "policy ansor does not have it; it has: ", arena);
   refuses("ansor", "families", everything, "does not have it", arena);
   refuses("familyseer-foresee", "families", everything, "does not have it", arena);
-  refuses("seer", "guests,racing", table, "--without racing would change nothing", arena);
+  refuses("seer", "alike,racing", table, "--without racing would change nothing", arena);
   refuses("seer", "evolution", table, "neither drawn nor bred", arena);
   refuses("seer", "transfers", table, "no records are read", arena);
   const seer_scheduler_desc *less;

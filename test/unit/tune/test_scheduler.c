@@ -315,8 +315,7 @@ static void test_traits(void **state) {
       {"familyseer-warm", true, false, true, NULL, NULL},
       {"familyseer-single", true, false, false, "single", NULL},
       {"ansor", true, true, false, "all", NULL}, {"ansor-quarter", true, true, false, "all", NULL},
-      {"round-robin", false, true, false, NULL, NULL},
-      {"random", false, true, false, NULL, NULL}};
+      {"round-robin", false, true, false, NULL, NULL}, {"random", false, true, false, NULL, NULL}};
   assert_int_equal(SEER_COUNT_OF(cases), seer_scheduler_table_count);
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     const seer_scheduler_desc *desc = seer_scheduler_table[i];
@@ -340,7 +339,6 @@ static void test_traits(void **state) {
     assert_int_equal(traits->has_witnesses, is_ours);
     assert_int_equal(traits->follows_drift, is_ours);
     assert_int_equal(traits->tries_untuned, is_ours);
-    assert_int_equal(traits->tries_relatives, is_ours);
     assert_int_equal(traits->tries_transfers, is_ours);
     assert_int_equal(traits->learns_beside, is_ours);
     assert_int_equal(traits->counts_rounds, !is_ours);
@@ -359,22 +357,6 @@ static void test_patience(void **state) {
   assert_false(seer_task_has_lost_patience(&task, &seer_traits_published, 64, 144));
   assert_true(seer_task_has_lost_patience(&task, &seer_traits_seer, 16, 128));
   assert_false(seer_task_has_lost_patience(&task, &seer_traits_seer, 16, 129));
-}
-
-// What relatives hear of: a confirmed gain, or a large one.
-static void test_sure_gains(void **state) {
-  (void)state;
-  seer_task_state task = {.best_s = 0.95};
-  assert_false(seer_task_has_sure_gain(&task, 1));
-  assert_true(seer_task_has_sure_gain(&task, 1.2));
-  assert_false(seer_task_has_sure_gain(&task, 0));  // over nothing
-  task.is_confirmed = true;
-  assert_true(seer_task_has_sure_gain(&task, 1));
-  assert_true(seer_task_has_sure_gain(&task, 0));
-  assert_false(seer_task_has_sure_gain(&task, 0.95));
-  assert_false(seer_task_has_sure_gain(&task, 0.9));
-  task.best_s = 0;
-  assert_false(seer_task_has_sure_gain(&task, 1));
 }
 
 static void test_seer_leaves_saturated_tasks_alone(void **state) {
@@ -578,7 +560,7 @@ static void test_a_beaten_bound_is_none(void **state) {
 }
 
 // What a task is expected to gain is what the second half of its trials has brought; one whose
-// neighbours wait, or which has winners of relatives to try, counts with a guess; and the network's
+// neighbours wait, or which has others' winners to try, counts with a guess; and the network's
 // gain weighs them by their latencies.
 static void test_expected_gain(void **state) {
   (void)state;
@@ -644,7 +626,7 @@ int main(void) {
       cmocka_unit_test(test_ansor_quarter_takes_the_second_steepest),
       cmocka_unit_test(test_ansor_schedules_families_models), cmocka_unit_test(test_traits),
       cmocka_unit_test(test_patience), cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
-      cmocka_unit_test(test_sure_gains), cmocka_unit_test(test_seer_tries_what_is_queued_first),
+      cmocka_unit_test(test_seer_tries_what_is_queued_first),
       cmocka_unit_test(test_seer_looks_at_light_tasks_later), cmocka_unit_test(test_nothing_left),
       cmocka_unit_test(test_round_robin_takes_turns),
       cmocka_unit_test(test_random_takes_any_open_task),
