@@ -27,7 +27,8 @@ typedef struct {
   seer_tree_settings trees;
   // A model is fitted anew when it has so many times as many samples as the last time; 1: always.
   double growth;
-  uint32_t hold_out;  // every n-th sample of a family is kept from training; 0: none
+  // Over loaded models every n-th sample of a family is kept from training; 0: none.
+  uint32_t hold_out;
   // A sample weighs as much as its label, but at least this; one that was raced out, at most that.
   float least_weight, raced_weight;
   // When there are so many, a quarter is forgotten, all of the older half: what failed or was raced

@@ -1,7 +1,9 @@
 // bank.c - samples -> labels -> a model for each family.
 // Labels are throughput relative to the task's best so far, so they change whenever a task
-// improves: they are made anew for each training. Some of the samples (every tenth of a family, by
-// order of arrival, where the settings say so) are held out; they decide the number of trees.
+// improves: they are made anew for each training. Over loaded models some of the samples (every
+// tenth of a family, by order of arrival, where the settings say so) are held out; they decide how
+// many trees are better than none. Over the estimate alone every sample is needed more than that
+// (doc/decisions, 84).
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +93,7 @@ static seer_bank_part choose_family(
     const seer_bank *bank, uint32_t family, const seer_bank_kept *sample) {
   bool is_its_own = bank->family_of[sample->task] == family;
   if (!is_its_own && sample->nth >= bank->n_shared) return SEER_BANK_LEFT_OUT;
-  uint32_t hold_out = bank->options.learning->hold_out;
+  uint32_t hold_out = bank->under ? bank->options.learning->hold_out : 0;
   bool is_held = hold_out > 0 && sample->nth_of_family % hold_out == hold_out - 1;
   return is_held ? SEER_BANK_HELD : SEER_BANK_TRAIN;
 }
