@@ -109,9 +109,9 @@ static seer_status train(const bench *b, seer_bank **out_bank) {
   SEER_TRY(seer_bank_create(&options, out_bank));
   for (uint32_t k = 0; k < N_KEPT; k++) {
     const seer_nest *nest = seer_summarise(b->summariser, &b->kept[k]);
-    double seconds = seer_analytic_seconds(nest, b->target);
-    seer_sample one = {.rows = rows, .seconds = seconds};
-    one.n_row = seer_feature_seer.extract(nest, b->target, seconds, rows);
+    seer_sample one = seer_sample_of(nest, b->target, &seer_feature_seer, rows);
+    one.seconds = one.estimate_s;
+    one.estimate_s = 0;  // nothing is said to begin with
     SEER_TRY(seer_bank_add(*out_bank, &one, 1));
   }
   double start = now_s();

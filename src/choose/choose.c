@@ -107,10 +107,10 @@ typedef struct {
   bool was_measured;  // the task, with any schedule
   bool has_pairs;
   double seconds;  // of the untuned one, the newest; of pairs, if there were any
-} here;
+} task_times;
 
-static seer_status note_here(void *user, const seer_record *record) {
-  here *h = user;
+static seer_status note_times(void *user, const seer_record *record) {
+  task_times *h = user;
   if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
   h->was_measured = true;
   if (strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0) return SEER_OK;
@@ -127,9 +127,9 @@ static seer_status note_here(void *user, const seer_record *record) {
 static seer_status ask_records(
     chooser *c, const seer_task *task, seer_choice *choice, bool *out_was_measured) {
   int64_t workload;
-  here h = {.untuned = seer_schedule_print(choice->sketches, &choice->schedule, c->arena)};
+  task_times h = {.untuned = seer_schedule_print(choice->sketches, &choice->schedule, c->arena)};
   SEER_TRY(seer_records_find_workload(c->records, task->key, &workload));
-  SEER_TRY(seer_records_each(c->records, workload, c->target_id, note_here, &h));
+  SEER_TRY(seer_records_each(c->records, workload, c->target_id, note_times, &h));
   choice->seconds = h.seconds;
   *out_was_measured = h.was_measured;
   return SEER_OK;

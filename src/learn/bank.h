@@ -22,6 +22,12 @@ typedef struct {
   bool is_raced_out;  // few-run time
 } seer_sample;
 
+// What the models are to learn of a schedule: what its nest says to `features`, and the analytic
+// estimate. rows: room for SEER_NEST_MAX_STATEMENTS of them; kept by the sample. Task, seconds and
+// the rest are the caller's to say.
+seer_sample seer_sample_of(const seer_nest *nest, const seer_target *target,
+    const seer_feature_set *features, float *rows);
+
 typedef struct {
   uint32_t n_family, n_task;
   // by family, copied: the same in other networks, for files; NULL: numbered

@@ -55,12 +55,12 @@ bool seer_draft_pool_see(seer_draft_pool *pool, uint64_t hash) {
 
 // ---- islands
 
-// Where a thread works: it drafts one island at a time.
+// A thread's: it drafts one island at a time.
 typedef struct {
   seer_frame frame[2];  // of the draft in hand, and of its next step
   seer_nest nest;
   seer_table seen;  // on this island
-} place;
+} workspace;
 
 typedef struct {
   uint32_t first, room;  // new candidates [first, first + room) are its to fill
@@ -83,17 +83,17 @@ typedef struct {
   float *rows;  // of each island behind candidate_floats * first. NULL: nobody rates
   uint32_t *n_rows;  // by new candidate
   float *rating;
-  place **place;  // by thread; NULL: it has not worked yet
+  workspace **workspace;  // by thread; NULL: it has not worked yet
   island island[SEER_DRAFT_ISLANDS];
 } job;
 
-static void destroy_place(place *p) {
+static void destroy_workspace(workspace *p) {
   if (p) seer_table_destroy(&p->seen);
   free(p);
 }
 
-static place *create_place(const job *j) {
-  place *p = malloc(sizeof *p);  // large, and used as far as a task has stages
+static workspace *create_workspace(const job *j) {
+  workspace *p = malloc(sizeof *p);  // large, and used as far as a task has stages
   if (!p || seer_table_create(j->max_room, 0, &p->seen)) return p;
   free(p);
   return NULL;
@@ -101,7 +101,7 @@ static place *create_place(const job *j) {
 
 typedef struct {
   const job *job;
-  place *place;
+  workspace *workspace;
   island *island;
   seer_rng *rng;
   float *row;  // where the next one goes
@@ -114,7 +114,7 @@ static void reject(drafter *d, seer_reject why) { d->island->counts.rejected[why
 static void add(drafter *d, const seer_schedule *schedule, const seer_frame *frame) {
   const job *j = d->job;
   const seer_draft_space *space = j->space;
-  place *p = d->place;
+  workspace *p = d->workspace;
   uint64_t hash = seer_schedule_hash(schedule);
   bool is_known = space->known &&
       (!seer_table_add(&p->seen, hash) || seer_table_has(&j->pool->seen, hash) ||
@@ -170,9 +170,9 @@ static void draw(drafter *d, const double *weight) {
   uint32_t sketch = draw_sketch(d->rng, weight, sketches->n);
   for (int t = 0; t < MAX_TRIES; t++) {
     seer_reject why =
-        seer_schedule_sample(sketches, sketch, d->rng, &schedule, &d->place->frame[0]);
+        seer_schedule_sample(sketches, sketch, d->rng, &schedule, &d->workspace->frame[0]);
     if (why == SEER_REJECT_NONE) {
-      add(d, &schedule, &d->place->frame[0]);
+      add(d, &schedule, &d->workspace->frame[0]);
       return;
     }
     reject(d, why);
@@ -187,7 +187,7 @@ static const seer_schedule *draw_parent(drafter *d, const seer_draft_order *orde
 
 static void breed(drafter *d, const seer_draft_order *order) {
   const seer_sketch_list *sketches = d->job->space->sketches;
-  seer_frame *frame = d->place->frame;
+  seer_frame *frame = d->workspace->frame;
   const seer_schedule *a = draw_parent(d, order);
   const seer_schedule *b = order->has_two_parents ? draw_parent(d, order) : NULL;
   seer_schedule child = *a, next;
@@ -217,7 +217,7 @@ static void breed(drafter *d, const seer_draft_order *order) {
 }
 
 static void beget(drafter *d, const seer_draft_order *order) {
-  seer_frame *frame = &d->place->frame[0];
+  seer_frame *frame = &d->workspace->frame[0];
   for (int t = 0; t < MAX_PARENTS; t++) {
     const seer_schedule *parent =
         order->from[seer_roulette_draw(order->score_sum, order->n_from, d->rng)];
@@ -244,15 +244,15 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
   job *j = user;
   island *own = &j->island[k];
   if (own->room == 0) return;
-  if (!j->place[thread]) j->place[thread] = create_place(j);
-  place *p = j->place[thread];
+  if (!j->workspace[thread]) j->workspace[thread] = create_workspace(j);
+  workspace *p = j->workspace[thread];
   if (!p) {
     own->status = SEER_FAIL(RESOURCE, "no memory to draft in");
     return;
   }
   seer_table_clear(&p->seen);
   seer_rng rng;
-  drafter d = {.job = j, .place = p, .island = own, .rng = &rng};
+  drafter d = {.job = j, .workspace = p, .island = own, .rng = &rng};
   if (j->rows) d.row = j->rows + (size_t)own->first * j->candidate_floats;
   seer_rng_init_stream(&rng, j->seed, k);
   for (uint32_t o = 0; o < j->n_orders; o++) {
@@ -368,13 +368,13 @@ static seer_status rate(const job *j, uint32_t n_threads) {
 }
 
 static seer_status run_islands(job *j, uint32_t n_threads) {
-  place *places[SEER_DRAFT_ISLANDS] = {NULL};
-  j->place = places;
+  workspace *workspaces[SEER_DRAFT_ISLANDS] = {NULL};
+  j->workspace = workspaces;
   seer_parallel(n_threads, SEER_DRAFT_ISLANDS, draft_island, j);
   seer_status status = SEER_OK;
   for (uint32_t k = 0; k < SEER_DRAFT_ISLANDS; k++)
     status = seer_status_join(status, j->island[k].status);
-  for (uint32_t t = 0; t < n_threads; t++) destroy_place(places[t]);
+  for (uint32_t t = 0; t < n_threads; t++) destroy_workspace(workspaces[t]);
   return status;
 }
 

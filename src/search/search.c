@@ -100,14 +100,11 @@ bool seer_search_may_pack(const seer_search *s, uint64_t packed_bytes) {
 seer_sample seer_search_sample(const seer_search *s, const seer_feature_set *features,
     const seer_schedule *schedule, double seconds, seer_arena *arena) {
   const seer_nest *nest = seer_summarise(s->summariser, schedule);
-  double estimate_s = seer_analytic_seconds(nest, s->options.target);
   float *rows = SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS * features->n_column);
-  uint32_t n_row = features->extract(nest, s->options.target, estimate_s, rows);
-  return (seer_sample){.task = s->options.task,
-      .n_row = n_row,
-      .rows = rows,
-      .seconds = seconds,
-      .estimate_s = estimate_s};
+  seer_sample sample = seer_sample_of(nest, s->options.target, features, rows);
+  sample.task = s->options.task;
+  sample.seconds = seconds;
+  return sample;
 }
 
 bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {

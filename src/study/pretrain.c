@@ -125,13 +125,10 @@ static seer_status add_sample(
     reading *r, const seer_schedule *schedule, double seconds, bool is_raced_out) {
   const seer_feature_set *features = seer_bank_features(r->p->bank);
   const seer_nest *nest = seer_summarise(r->summariser, schedule);
-  double estimate_s = seer_analytic_seconds(nest, r->target);
-  seer_sample sample = {.task = r->task,
-      .n_row = features->extract(nest, r->target, estimate_s, r->rows),
-      .rows = r->rows,
-      .seconds = seconds,
-      .estimate_s = estimate_s,
-      .is_raced_out = is_raced_out};
+  seer_sample sample = seer_sample_of(nest, r->target, features, r->rows);
+  sample.task = r->task;
+  sample.seconds = seconds;
+  sample.is_raced_out = is_raced_out;
   r->p->counts->n_sample++;
   return seer_bank_add(r->p->bank, &sample, 1);
 }

@@ -103,13 +103,13 @@ seer_status seer_tuning_context(const seer_times *times, const char *path, const
 // Do the models of such a tuning begin with those of other networks, where there are any?
 static seer_status begins_with_others(const seer_context *context,
     const seer_tuning_options *options, seer_arena *arena, bool *out_does) {
-  static const seer_ingredient_place place = {.has_pool = true};
+  static const seer_ingredient_basis basis = {.has_pool = true};
   seer_policy policy;
   const seer_scheduler_desc *desc;
   const seer_cost_desc *model;
   SEER_TRY(seer_policy_find(options->policy, &policy));
   SEER_TRY(seer_policy_without(
-      policy.policy, seer_context_str(context, SEER_OPT_WITHOUT), &place, arena, &desc));
+      policy.policy, seer_context_str(context, SEER_OPT_WITHOUT), &basis, arena, &desc));
   const char *own = policy.cost_model ? policy.cost_model : desc->traits->cost_model;
   SEER_TRY(seer_cost_find(options->cost_model[0] ? options->cost_model : own, &model));
   const seer_bank_options bank = {.is_over_estimate = desc->traits->learns_over_estimate,

@@ -122,7 +122,7 @@ static seer_status hold_against_f32(tuning *t) {
   return SEER_OK;
 }
 
-static seer_status place(tuning *t) {
+static seer_status move_into_place(tuning *t) {
   SEER_TRY(seer_build_move(t->library, t->r->folder));
   t->out->is_written = true;
   return SEER_OK;
@@ -150,7 +150,7 @@ static seer_status make_library(void *user) {
   if (!status) status = hold_against_untuned(t, &refused);
   if (!status) status = time_by_itself(t);
   if (!status) status = hold_against_f32(t);
-  if (!status) status = place(t);
+  if (!status) status = move_into_place(t);
   return seer_status_join(status, refused);
 }
 

@@ -20,6 +20,14 @@ static bool reserve(void **items, size_t item_bytes, size_t need, size_t *cap) {
   return true;
 }
 
+seer_sample seer_sample_of(const seer_nest *nest, const seer_target *target,
+    const seer_feature_set *features, float *rows) {
+  double estimate_s = seer_analytic_seconds(nest, target);
+  return (seer_sample){.n_row = features->extract(nest, target, estimate_s, rows),
+      .rows = rows,
+      .estimate_s = estimate_s};
+}
+
 // ---- forgetting
 // A quarter of the samples: of the older half what failed or was raced out, then every other two:
 // of what is held out, which is every tenth of a family, about as many go as of the rest.

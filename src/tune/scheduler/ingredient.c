@@ -143,14 +143,14 @@ static const seer_ingredient *find(const char *name, size_t n) {
   return NULL;
 }
 
-static const char *what_lacks(seer_ingredient_needs needs, const seer_ingredient_place *place) {
+static const char *what_lacks(seer_ingredient_needs needs, const seer_ingredient_basis *basis) {
   switch (needs) {
     case SEER_NEEDS_SPACE:
-      return place->has_pool ? "a table's schedules are neither drawn nor bred" : NULL;
+      return basis->has_pool ? "a table's schedules are neither drawn nor bred" : NULL;
     case SEER_NEEDS_MACHINE:
-      return place->has_pool ? "a table's times are exact, and known at once" : NULL;
+      return basis->has_pool ? "a table's times are exact, and known at once" : NULL;
     case SEER_NEEDS_RECORDS:
-      return place->has_records ? NULL : "no records are read";
+      return basis->has_records ? NULL : "no records are read";
     case SEER_NEEDS_NOTHING:
       break;
   }
@@ -158,7 +158,7 @@ static const char *what_lacks(seer_ingredient_needs needs, const seer_ingredient
 }
 
 static seer_status leave_out(const char *name, size_t n, const seer_policy_copy *whole,
-    const seer_ingredient_place *place, seer_arena *arena, seer_policy_copy *io_policy) {
+    const seer_ingredient_basis *basis, seer_arena *arena, seer_policy_copy *io_policy) {
   const seer_ingredient *ingredient = find(name, n);
   if (!ingredient)
     return SEER_FAIL(INVALID, "--without: there is no ingredient '%.*s'; allowed: %s", (int)n, name,
@@ -167,7 +167,7 @@ static seer_status leave_out(const char *name, size_t n, const seer_policy_copy 
   if (!ingredient->leave_out(&scratch))
     return SEER_FAIL(INVALID, "--without %s: policy %s does not have it; it has: %s",
         ingredient->name, whole->desc.name, names_of(whole, arena));
-  const char *lacks = what_lacks(ingredient->needs, place);
+  const char *lacks = what_lacks(ingredient->needs, basis);
   if (lacks)
     return SEER_FAIL(
         INVALID, "--without %s would change nothing in this tuning: %s", ingredient->name, lacks);
@@ -180,7 +180,7 @@ static void copy(const seer_scheduler_desc *policy, seer_policy_copy *out) {
 }
 
 seer_status seer_policy_without(const seer_scheduler_desc *policy, const char *list,
-    const seer_ingredient_place *place, seer_arena *arena, const seer_scheduler_desc **out_policy) {
+    const seer_ingredient_basis *basis, seer_arena *arena, const seer_scheduler_desc **out_policy) {
   *out_policy = policy;
   if (!list[0]) return SEER_OK;
   seer_policy_copy whole, *own = SEER_NEW(arena, seer_policy_copy);
@@ -188,7 +188,7 @@ seer_status seer_policy_without(const seer_scheduler_desc *policy, const char *l
   copy(policy, own);
   for (const char *at = list;;) {
     size_t n = strcspn(at, ",");
-    SEER_TRY(leave_out(at, n, &whole, place, arena, own));
+    SEER_TRY(leave_out(at, n, &whole, basis, arena, own));
     at += n;
     if (!*at) break;
     at++;

@@ -35,12 +35,12 @@ extern const size_t seer_ingredient_table_count;
 typedef struct {
   bool has_pool;  // its times, and all its schedules, are a table's
   bool has_records;  // from which it may go on
-} seer_ingredient_place;
+} seer_ingredient_basis;
 
 // `policy` without what `list` names, with commas between: a copy in `arena`; an empty list leaves
 // the policy itself. Errors: INVALID what is unknown, with a list of what there is; what the policy
 // does not have, and what would change nothing in such a tuning.
 SEER_MUST_USE seer_status seer_policy_without(const seer_scheduler_desc *policy, const char *list,
-    const seer_ingredient_place *place, seer_arena *arena, const seer_scheduler_desc **out_policy);
+    const seer_ingredient_basis *basis, seer_arena *arena, const seer_scheduler_desc **out_policy);
 
 #endif

@@ -226,10 +226,10 @@ static seer_status choose_measurer(seer_session *s) {
 }
 
 static seer_status choose_ingredients(seer_session *s, const seer_scheduler_desc *policy) {
-  const seer_ingredient_place place = {
+  const seer_ingredient_basis basis = {
       .has_pool = s->device.desc->pool != NULL, .has_records = !seer_session_starts_anew(s)};
   return seer_policy_without(
-      policy, seer_context_str(s->context, SEER_OPT_WITHOUT), &place, s->arena, &s->policy);
+      policy, seer_context_str(s->context, SEER_OPT_WITHOUT), &basis, s->arena, &s->policy);
 }
 
 // So that a budget of trials has a round for each of the tasks that are tuned.

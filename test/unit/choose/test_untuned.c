@@ -204,11 +204,9 @@ static void test_models_have_the_last_word(void **state) {
     if (seer_schedule_sample(s.sketches, sketch, &rng, &schedule, NULL) != SEER_REJECT_NONE)
       continue;
     const seer_nest *nest = seer_summarise(summariser, &schedule);
-    double estimate_s = seer_analytic_seconds(nest, &s.target);
     bool is_direct = s.sketches->sketch[sketch]->tolerance == 0;
-    seer_sample sample = {
-        .rows = rows, .seconds = is_direct ? 1e-4 : 1e-2, .estimate_s = estimate_s};
-    sample.n_row = seer_feature_seer.extract(nest, &s.target, estimate_s, rows);
+    seer_sample sample = seer_sample_of(nest, &s.target, &seer_feature_seer, rows);
+    sample.seconds = is_direct ? 1e-4 : 1e-2;
     must(seer_bank_add(s.bank, &sample, 1));
     n++;
   }

@@ -24,9 +24,8 @@ static void open_world(world *w) {
 static void learn(world *w, const seer_schedule *schedule, double noise) {
   static float rows[SEER_NEST_MAX_STATEMENTS * SEER_FEATURE_MAX];
   const seer_nest *nest = seer_summarise(w->summariser, schedule);
-  double estimate_s = seer_analytic_seconds(nest, &w->scene.target);
-  seer_sample sample = {.rows = rows, .seconds = estimate_s * noise, .estimate_s = estimate_s};
-  sample.n_row = seer_feature_seer.extract(nest, &w->scene.target, estimate_s, rows);
+  seer_sample sample = seer_sample_of(nest, &w->scene.target, &seer_feature_seer, rows);
+  sample.seconds = sample.estimate_s * noise;
   must(seer_bank_add(w->scene.bank, &sample, 1));
 }
 

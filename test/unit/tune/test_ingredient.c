@@ -6,7 +6,7 @@
 
 #include "support/test.h"
 
-static const seer_ingredient_place everything = {.has_pool = false, .has_records = true};
+static const seer_ingredient_basis everything = {.has_pool = false, .has_records = true};
 
 static const seer_scheduler_desc *policy_of(const char *name) {
   seer_policy policy;
@@ -14,10 +14,10 @@ static const seer_scheduler_desc *policy_of(const char *name) {
   return policy.policy;
 }
 
-static void refuses(const char *policy, const char *list, seer_ingredient_place place,
+static void refuses(const char *policy, const char *list, seer_ingredient_basis basis,
     const char *what, seer_arena *arena) {
   const seer_scheduler_desc *out;
-  seer_status status = seer_policy_without(policy_of(policy), list, &place, arena, &out);
+  seer_status status = seer_policy_without(policy_of(policy), list, &basis, arena, &out);
   if (!status) fail_msg("not refused: %s without %s", policy, list);
   if (!strstr(seer_status_message(status), what))
     fail_msg("'%s' is not in: %s", what, seer_status_message(status));
@@ -62,7 +62,7 @@ static void each_can_be_left_out(void **state) {
 static void what_changes_nothing_is_refused(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  const seer_ingredient_place table = {.has_pool = true};
+  const seer_ingredient_basis table = {.has_pool = true};
   refuses(
       "seer", "racings", everything, "there is no ingredient 'racings'; allowed: transfers", arena);
   refuses("seer", "racing,", everything, "there is no ingredient ''", arena);
