@@ -15,8 +15,8 @@ CODE = [
       "seer_vec2(g->b, SEER_VEC_FNAN, f, f), nan.i ? rounded : nan, rounded);", "peer_narrow"),
     F("a build that fails leaves half of another library", "state", BUILD + "files.c", "  while (status && n-- > 0) status",
       "  while (status && n-- > files->n) status", "test_choose_place"),
-    F("a refused tuning has replaced the library", "state", "src/tune/tune.c", "  if (!status) status = hold_against_f32(t);\n  if (!status) status = place(t);\n",
-      "  if (!status) status = place(t);\n  if (!status) status = hold_against_f32(t);\n", "peer_precision_report"),
+    F("a refused tuning has replaced the library", "state", "src/tune/tune.c", "  if (!status) status = hold_against_f32(t);\n  if (!status) status = move_into_place(t);\n",
+      "  if (!status) status = move_into_place(t);\n  if (!status) status = hold_against_f32(t);\n", "peer_precision_report"),
     # ---- space: formulations, sketches, lowering
     F("weights of Winograd at 2", "formulation", "src/space/formulation/winograd.c", "scale(pool, 1.0 / 24, x[0])",
       "scale(pool, 1.0 / 12, x[0])", "test_space_winograd|test_property_formulations"),
