@@ -76,7 +76,7 @@ static void take_turns(const bench_timer *timer, final *f, uint32_t n_pairs) {
     seer_measure_pair pairs[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];
     for (uint32_t i = 0; i < n; i++) schedules[i] = f->best[from + i].schedule;
     bench_die(timer->desc->compare(
-        timer->measurer, f->task, schedules, n, &f->chosen, n_pairs, ab, pairs));
+        timer->measurer, SEER_MEASURE_HOME, f->task, schedules, n, &f->chosen, n_pairs, ab, pairs));
     for (uint32_t i = 0; i < n; i++) {
       contender *c = &f->best[from + i];
       for (uint32_t k = 0; k < ab[i].n_pairs; k++) {

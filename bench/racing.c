@@ -68,7 +68,7 @@ static void time_again(scene *s, uint32_t n_wanted) {
     const trial *t = &s->trials[i];
     seer_measure_ab ab;
     bench_die(
-        timer.desc->compare(timer.measurer, t->task, &t->dropped, 1, &t->best, PAIRS, &ab, NULL));
+        timer.desc->compare(timer.measurer, SEER_MEASURE_HOME, t->task, &t->dropped, 1, &t->best, PAIRS, &ab, NULL));
     if (ab.n_pairs == 0) continue;
     n++;
     n_near += ab.speedup > 1 / SLOWER;

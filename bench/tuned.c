@@ -83,7 +83,7 @@ bench_timer bench_tuned_timer(const bench_tuned *tuned) {
   bool is_over;
   bench_timer timer = {.desc = choice.desc};
   bench_die(
-      seer_device_take(tuned->context, choice.desc, &waiter, &timer.device, &is_over));
+      seer_measure_lock_take(tuned->context, choice.desc, &waiter, &timer.device, &is_over));
   bench_die(timer.desc->open(
       tuned->context, seer_context_target(tuned->context), choice.argument, &timer.measurer));
   uint64_t weight_bytes = seer_measure_network_bytes(tuned->network);

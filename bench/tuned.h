@@ -5,7 +5,7 @@
 #ifndef BENCH_TUNED_H
 #define BENCH_TUNED_H
 
-#include "measure/device.h"
+#include "measure/lock.h"
 #include "record/record.h"
 #include "record/sound.h"
 
@@ -34,7 +34,7 @@ void bench_tuned_each(const bench_tuned *tuned, uint32_t task, bench_tuned_visit
 typedef struct {
   const seer_measure_desc *desc;
   seer_measurer *measurer;  // owned: desc->close
-  seer_device device;  // taken until the program ends
+  seer_measure_lock device;  // taken until the program ends
 } bench_timer;
 bench_timer bench_tuned_timer(const bench_tuned *tuned);
 

@@ -8,6 +8,7 @@
 #ifndef SEER_BASE_OS_H
 #define SEER_BASE_OS_H
 
+#include <sched.h>
 #include <signal.h>
 
 #include "base/arena.h"
@@ -99,6 +100,7 @@ typedef struct {
   size_t n_keep_fds;
   const char *stdout_path, *stderr_path;  // NULL: inherited
   uint64_t max_memory_bytes;  // RLIMIT_AS; 0: no limit
+  const cpu_set_t *processors;  // that it may use; NULL: those that the caller may
 } seer_os_spawn_options;
 
 // The first of the folders of PATH that has `name`; a name with a slash stands for itself. NULL: it

@@ -67,6 +67,9 @@ static void exec_child(const seer_os_spawn_options *options, pid_t parent) {
     if (setrlimit(RLIMIT_AS, &limit) != 0) return;
   }
 #endif
+  if (options->processors &&
+      sched_setaffinity(0, sizeof *options->processors, options->processors) != 0)
+    return;
   close_all_on_exec();
   for (size_t i = 0; i < options->n_keep_fds; i++) {
     if (fcntl(options->keep_fds[i], F_SETFD, 0) != 0) return;

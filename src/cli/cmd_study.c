@@ -9,7 +9,7 @@
 
 #include "base/os.h"
 #include "cli/command.h"
-#include "measure/device.h"
+#include "measure/lock.h"
 #include "models/models.h"
 #include "study/collect.h"
 #include "study/from_records.h"
@@ -110,16 +110,17 @@ static seer_status run_collect(seer_context *context, int argc, char **argv, see
   seer_measure_choice measure;
   SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
   const seer_waiter waiter = {is_over, tell, NULL};
-  seer_device device;
+  seer_measure_lock device;
   bool is_given_up;
   struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
   sigaction(SIGINT, &action, &interrupt);
   sigaction(SIGTERM, &action, &terminate);
-  seer_status status = seer_device_take(context, measure.desc, &waiter, &device, &is_given_up);
+  seer_status status =
+      seer_measure_lock_take(context, measure.desc, &waiter, &device, &is_given_up);
   if (!status && !is_given_up) status = collect_all(context, argc, argv, &options, arena);
   sigaction(SIGINT, &interrupt, NULL);
   sigaction(SIGTERM, &terminate, NULL);
-  seer_device_release(&device);
+  seer_measure_lock_release(&device);
   return status;
 }
 

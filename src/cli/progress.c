@@ -187,8 +187,11 @@ void seer_progress_summary(const seer_progress *p) {
       n_run ? 100.0 * totals.repeats / n_run : 0.0);
   if (totals.n_optimum > 0)
     fprintf(stderr, "; %u of %u tasks at a local optimum", totals.n_optimum, totals.n_tuned);
-  fprintf(stderr, "; search %.0f %%, learning %.0f %% of the time\n",
-      100 * totals.propose_s / totals.elapsed_s, 100 * totals.train_s / totals.elapsed_s);
+  fprintf(stderr,
+      "; search %.0f %%, learning %.0f %% of the time; building %.0f s, timing %.0f s, summed over "
+      "workers\n",
+      100 * totals.propose_s / totals.elapsed_s, 100 * totals.train_s / totals.elapsed_s,
+      totals.build_s, totals.run_s);
 }
 
 // ---- JSON lines
@@ -200,6 +203,7 @@ static void add_measurement(json_t *line, const seer_event *event) {
   json_object_set_new(line, "predicted", json_real((double)event->proposal->predicted));
   json_object_set_new(line, "origin", safe_json(seer_origin_name(event->proposal->origin)));
   json_object_set_new(line, "record", json_integer(event->record));
+  if (event->device) json_object_set_new(line, "device", safe_json(event->device));
   if (event->result->message[0])
     json_object_set_new(line, "message", safe_json(event->result->message));
 }

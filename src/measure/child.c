@@ -23,8 +23,9 @@
 #define FIRST_PAUSE_NS (SECOND_NS / 20)
 #define BURIAL_NS (SECOND_NS / 5)  // for its end to be known once its socket has ended
 
-void seer_child_init(seer_child *child, const seer_child_home *home, const char *job) {
-  *child = (seer_child){.home = home, .job = job, .fd = -1};
+void seer_child_init(
+    seer_child *child, const seer_child_home *home, const char *job, const cpu_set_t *processors) {
+  *child = (seer_child){.home = home, .job = job, .processors = processors, .fd = -1};
 }
 
 static bool is_up(const seer_child *child) { return child->process.pid > 0; }
@@ -74,18 +75,19 @@ static seer_status spawn(seer_child *child, int own_fd) {
       pin, sizeof pin, "--pin=%d", seer_context_bool(home->context, SEER_OPT_PIN) ? 1 : 0);
   const char *argv[] = {
       home->program, "worker", child->job, fd_text, home->target_flag, threads, pin, NULL};
-  seer_os_spawn_options options = {.argv = argv, .keep_fds = &own_fd, .n_keep_fds = 1};
+  seer_os_spawn_options options = {
+      .argv = argv, .keep_fds = &own_fd, .n_keep_fds = 1, .processors = child->processors};
   options.max_memory_bytes =
       (uint64_t)(seer_context_f64(home->context, SEER_OPT_MAX_MEMORY) * 0x1p30);
   return seer_os_spawn(&options, &child->process);
 }
 
-static seer_status hear_hello(seer_child *child) {
+static seer_status hear_hello(seer_child *child, uint64_t timeout_ns) {
   seer_arena *arena = seer_arena_create("hello");
   seer_wire_header header;
   const void *payload;
   seer_message_hello hello = {""};
-  seer_status status = seer_wire_receive(child->fd, arena, HELLO_TIMEOUT_NS, &header, &payload);
+  seer_status status = seer_wire_receive(child->fd, arena, timeout_ns, &header, &payload);
   if (!status && header.type != SEER_WIRE_HELLO)
     status = SEER_FAIL(CORRUPT, "its first message is of type %d", (int)header.type);
   if (!status) status = seer_message_get_hello(payload, header.n_bytes, arena, &hello);
@@ -96,25 +98,6 @@ static seer_status hear_hello(seer_child *child) {
   return status;
 }
 
-static seer_status start_once(seer_child *child) {
-  int fds[2];
-  SEER_TRY(seer_os_socket_pair(fds));
-  child->fd = fds[0];
-  child->seq = 0;
-  seer_status status = spawn(child, fds[1]);
-  seer_os_close(fds[1]);
-  if (!status) status = hear_hello(child);
-  if (!status) return SEER_OK;
-  char end[SEER_MEASURE_MESSAGE_BYTES] = "it did not start";
-  if (is_up(child) && seer_status_code(status) == SEER_CODE_IO) {
-    seer_child_bury(child, end, sizeof end);
-  } else {
-    kill_child(child);
-  }
-  return seer_status_context(
-      status, "starting '%s worker %s' (%s)", child->home->program, child->job, end);
-}
-
 // Memory and processes may be there again in a moment; a program that is missing or of another
 // version stays so.
 static bool may_pass(seer_status status) {
@@ -122,17 +105,79 @@ static bool may_pass(seer_status status) {
   return code == SEER_CODE_RESOURCE || code == SEER_CODE_IO;
 }
 
-seer_status seer_child_start(seer_child *child, uint64_t patience_ns) {
-  uint64_t start = seer_os_now_ns(), pause = FIRST_PAUSE_NS;
-  for (;;) {
-    seer_status status = start_once(child);
-    if (!status || !may_pass(status) || seer_os_now_ns() - start + pause > patience_ns)
-      return status;
+// `status` of an attempt, which is over: another one after a while, or the end.
+static seer_status pause_or_end(seer_child *child, seer_status status) {
+  char end[SEER_MEASURE_MESSAGE_BYTES] = "it did not start";
+  if (is_up(child) && seer_status_code(status) == SEER_CODE_IO) {
+    seer_child_bury(child, end, sizeof end);
+  } else {
+    kill_child(child);
+  }
+  status = seer_status_context(
+      status, "starting '%s worker %s' (%s)", child->home->program, child->job, end);
+  uint64_t now = seer_os_now_ns();
+  if (may_pass(status) && now - child->began_ns + child->pause_ns <= child->patience_ns) {
     seer_log(child->home->context, "measure", 1, "%s; trying again", seer_status_message(status));
     seer_status_free(status);
-    seer_os_sleep_ns(pause);
-    pause *= 2;
+    child->until_ns = now + child->pause_ns;
+    child->pause_ns *= 2;
+    return SEER_OK;
   }
+  child->is_starting = false;
+  if (child->n_restarts == 0) return status;
+  seer_status lost = SEER_FAIL(DEVICE, "%s", seer_status_message(status));
+  seer_status_free(status);
+  return lost;
+}
+
+static seer_status try_once(seer_child *child) {
+  int fds[2];
+  seer_status status = seer_os_socket_pair(fds);
+  if (status) return pause_or_end(child, status);
+  child->fd = fds[0];
+  child->seq = 0;
+  status = spawn(child, fds[1]);
+  seer_os_close(fds[1]);
+  child->until_ns = seer_os_now_ns() + HELLO_TIMEOUT_NS;
+  return status ? pause_or_end(child, status) : SEER_OK;
+}
+
+static seer_status begin(seer_child *child, uint64_t patience_ns) {
+  child->is_starting = true;
+  child->began_ns = seer_os_now_ns();
+  child->patience_ns = patience_ns;
+  child->pause_ns = FIRST_PAUSE_NS;
+  return try_once(child);
+}
+
+void seer_child_await(const seer_child *child, int *out_fd, uint64_t *out_until_ns) {
+  *out_fd = is_up(child) ? child->fd : -1;
+  *out_until_ns = child->until_ns;
+}
+
+seer_status seer_child_rise(seer_child *child, bool *out_is_up) {
+  *out_is_up = false;
+  uint64_t now = seer_os_now_ns();
+  if (!is_up(child)) return now < child->until_ns ? SEER_OK : try_once(child);
+  seer_status status = hear_hello(child, child->until_ns > now ? child->until_ns - now : 0);
+  if (status) return pause_or_end(child, status);
+  child->is_starting = false;
+  *out_is_up = true;
+  return SEER_OK;
+}
+
+seer_status seer_child_start(seer_child *child, uint64_t patience_ns) {
+  SEER_TRY(begin(child, patience_ns));
+  for (bool is_there = false; !is_there;) {
+    int fd;
+    uint64_t until_ns;
+    bool is_ready;
+    seer_child_await(child, &fd, &until_ns);
+    uint64_t now = seer_os_now_ns();
+    (void)seer_os_poll_in(&fd, 1, until_ns > now ? until_ns - now : 0, &is_ready);
+    SEER_TRY(seer_child_rise(child, &is_there));
+  }
+  return SEER_OK;
 }
 
 seer_status seer_child_restart(seer_child *child) {
@@ -142,11 +187,7 @@ seer_status seer_child_restart(seer_child *child) {
   if (++child->n_restarts > LOST_RESTARTS && silent_ns > LOST_NS)
     return SEER_FAIL(DEVICE, "the %s has died %u times in %.0f s without one answer", child->job,
         child->n_restarts, (double)silent_ns / SECOND_NS);
-  seer_status status = seer_child_start(child, RESTART_PATIENCE_NS);
-  if (!status) return SEER_OK;
-  seer_status lost = SEER_FAIL(DEVICE, "%s", seer_status_message(status));
-  seer_status_free(status);
-  return lost;
+  return begin(child, RESTART_PATIENCE_NS);
 }
 
 // ---- requests
@@ -170,20 +211,11 @@ static seer_status tell(seer_child *child, size_t index, const seer_message_task
   return status;
 }
 
-static seer_status ask_once(seer_child *child, size_t index, const seer_message_task *task,
+seer_status seer_child_ask(seer_child *child, size_t index, const seer_message_task *task,
     seer_wire_type type, const seer_text *message) {
   SEER_TRY(tell(child, index, task));
   child->has_begun = false;
   return seer_wire_send(child->fd, type, ++child->seq, message, SEND_TIMEOUT_NS);
-}
-
-seer_status seer_child_ask(seer_child *child, size_t index, const seer_message_task *task,
-    seer_wire_type type, const seer_text *message) {
-  seer_status status = ask_once(child, index, task, type, message);
-  if (!status) return SEER_OK;
-  seer_status_free(status);
-  SEER_TRY(seer_child_restart(child));
-  return ask_once(child, index, task, type, message);
 }
 
 seer_status seer_child_hear(seer_child *child, seer_wire_type type, seer_arena *arena,

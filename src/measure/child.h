@@ -16,6 +16,7 @@ typedef struct {
 typedef struct {
   const seer_child_home *home;
   const char *job;  // "builder", "runner"
+  const cpu_set_t *processors;  // that it may use
   seer_os_process process;  // pid 0: not running
   int fd;
   uint32_t seq;  // of the last request
@@ -24,23 +25,32 @@ typedef struct {
   size_t cap_knows;
   uint32_t n_restarts;  // since its last answer
   uint64_t died_ns;  // when the first of these deaths was
+  // While it is started:
+  bool is_starting;
+  uint64_t began_ns, patience_ns, pause_ns;
+  uint64_t until_ns;  // it has to have said hello; or, if it is not running, it is tried again
 } seer_child;
 
-void seer_child_init(seer_child *child, const seer_child_home *home, const char *job);
-// Until it says hello; tries again for `patience_ns` where memory or processes are short. At least
-// once.
+// `home` and `processors` are kept.
+void seer_child_init(
+    seer_child *child, const seer_child_home *home, const char *job, const cpu_set_t *processors);
+// Buries it and begins to start it: it is up when `rise`, which is called whenever `await` says,
+// has said so. Where memory or processes are short it is tried again for a while. Errors: DEVICE
+// when it is lost: it does not come up any more, or it has died again and again for a long time
+// without one answer.
+SEER_MUST_USE seer_status seer_child_restart(seer_child *child);
+// What to wait for, and until when, while it is started.
+void seer_child_await(const seer_child *child, int *out_fd, uint64_t *out_until_ns);
+// Errors: what keeps it from starting; after a restart DEVICE.
+SEER_MUST_USE seer_status seer_child_rise(seer_child *child, bool *out_is_up);
+// At a stretch; tries again for `patience_ns`, at least once.
 SEER_MUST_USE seer_status seer_child_start(seer_child *child, uint64_t patience_ns);
 // Ends it, if it still runs, and says what became of it: "the runner was killed by signal 9".
 void seer_child_bury(seer_child *child, char *out, size_t out_bytes);
 void seer_child_clear(seer_child *child);  // for good; a cleared one may be cleared again
 
-// Buries and starts it. Errors: DEVICE when it is lost: it does not come up any more, or it has
-// died again and again for a long time without one answer.
-SEER_MUST_USE seer_status seer_child_restart(seer_child *child);
-
-// Sends task `index` if this process does not know it, then the message. A worker that died while
-// it was idle is started again and gets both once more. DEVICE: as restart; else the message did
-// not get there, and the child is to be restarted.
+// Sends task `index` if this process does not know it, then the message. Errors: the message did
+// not get there (a worker may have died while it was idle), and the child is to be restarted.
 SEER_MUST_USE seer_status seer_child_ask(seer_child *child, size_t index,
     const seer_message_task *task, seer_wire_type type, const seer_text *message);
 // What a worker does before a request's own work (a fresh one reads the task, fills its operands

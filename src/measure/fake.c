@@ -1,6 +1,7 @@
 // fake.c - a machine made of arithmetic: seconds from the analytic model, bent by a seeded factor
 // per schedule, and failures for a seeded few. The same schedule always takes the same time,
 // whatever was measured before: sessions on it are repeatable to the byte and need no hardware.
+// Candidates go through the same queue as on real devices (local/), to endpoints of kind fake.
 
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include "base/map.h"
 #include "learn/feature.h"
 #include "measure/backends.h"
+#include "measure/local/devices.h"
+#include "measure/message.h"
 
 #define NOISE 0.15  // the factor is in [1 - NOISE, 1 + NOISE]
 #define FAILURE_SHARE 64  // one in so many fails
@@ -21,31 +24,17 @@ typedef struct {
 
 struct seer_measurer {
   const seer_target *target;
-  seer_arena *arena;
+  seer_arena *arena, *batch;
+  const seer_measure_pace *pace;
+  seer_endpoint_fake device[SEER_MEASURE_MAX_DEVICES];  // devices.n of them
+  seer_devices devices;
+  const seer_measure_request *requests;  // in hand
+  seer_measure_result *results;
   uint64_t seed;
   seer_map *by_id;
   size_t n, cap;
   fake_task *task;
 };
-
-static seer_status fake_open(const seer_context *context, const seer_target *target,
-    const char *argument, seer_measurer **out_measurer) {
-  (void)argument;
-  seer_measurer *m = calloc(1, sizeof(*m));
-  if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
-  m->target = target;
-  m->arena = seer_arena_create("fake measurer");
-  m->by_id = seer_map_create(m->arena);
-  m->seed = (uint64_t)seer_context_i64(context, SEER_OPT_SEED);
-  *out_measurer = m;
-  return SEER_OK;
-}
-
-static void fake_close(seer_measurer *m) {
-  if (!m) return;
-  seer_arena_destroy(m->arena);
-  free(m);
-}
 
 static seer_status fake_add_task(seer_measurer *m, const seer_measure_task *task) {
   m->task = SEER_GROW(m->arena, fake_task, m->task, m->n, &m->cap);
@@ -62,28 +51,75 @@ static double fake_seconds(const seer_measurer *m, const fake_task *task,
   return seconds * (1 + NOISE * (2 * noise - 1));
 }
 
+// What a request comes to, on any device.
+static void compute(void *user, size_t i, seer_text *answer) {
+  const seer_measurer *m = user;
+  const seer_measure_request *request = &m->requests[i];
+  uint64_t index = 0, hash;
+  (void)seer_map_get(m->by_id, request->task, &index);  // it was looked up
+  double seconds = fake_seconds(m, &m->task[index], &request->schedule, &hash);
+  seer_measure_result result = {0};
+  if (hash % FAILURE_SHARE == 0) {
+    result.cls = SEER_MEASURED_RUN_CRASH;
+    (void)snprintf(result.message, sizeof result.message, "made up");
+  } else {
+    result.seconds = seconds;
+    result.n_samples = 3;
+    for (uint32_t s = 0; s < 3; s++) result.sample[s] = seconds;
+    result.is_raced_out = request->best_seconds > 0 && seconds > 1.5 * request->best_seconds;
+  }
+  seer_message_put_result(answer, &result);
+}
+
+static seer_status order(
+    void *user, uint32_t job, uint32_t device, seer_endpoint_order *out, bool *out_is_done) {
+  (void)user, (void)device, (void)out_is_done;
+  out->index = job;
+  return SEER_OK;
+}
+
+static seer_status take(
+    void *user, uint32_t job, uint32_t device, const void *payload, size_t n_bytes) {
+  seer_measurer *m = user;
+  SEER_TRY(seer_message_get_result(payload, n_bytes, m->batch, &m->results[job]));
+  m->results[job].device = device;
+  if (m->pace) m->results[job].run_s = m->pace->delay_s;
+  return SEER_OK;
+}
+
+static void fail(
+    void *user, uint32_t job, uint32_t device, seer_measured_class cls, const char *why) {
+  seer_measure_result *result = &((seer_measurer *)user)->results[job];
+  *result = (seer_measure_result){.cls = cls, .device = device};
+  (void)snprintf(result->message, sizeof result->message, "%s", why);
+}
+
 static seer_status fake_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
     seer_meanwhile *meanwhile, seer_measure_result *results) {
+  uint64_t start_ns = seer_os_now_ns(), index;
   if (meanwhile) meanwhile->run(meanwhile->user);
-  for (uint32_t i = 0; i < n; i++) {
-    uint64_t index = 0, hash;
-    memset(&results[i], 0, sizeof results[i]);
-    if (!seer_map_get(m->by_id, requests[i].task, &index)) {
+  memset(results, 0, n * sizeof *results);
+  for (uint32_t i = 0; i < n; i++)
+    if (!seer_map_get(m->by_id, requests[i].task, &index))
       return SEER_FAIL(INTERNAL, "task %u was never announced", requests[i].task);
-    }
-    double seconds = fake_seconds(m, &m->task[index], &requests[i].schedule, &hash);
-    if (hash % FAILURE_SHARE == 0) {
-      results[i].cls = SEER_MEASURED_RUN_CRASH;
-      (void)snprintf(results[i].message, sizeof results[i].message, "made up");
-      continue;
-    }
-    results[i].seconds = seconds;
-    results[i].n_samples = 3;
-    for (uint32_t s = 0; s < 3; s++) results[i].sample[s] = seconds;
-    results[i].is_raced_out =
-        requests[i].best_seconds > 0 && seconds > 1.5 * requests[i].best_seconds;
+  seer_arena_reset(m->batch);
+  seer_queue queue;
+  seer_queue_init(&queue, n, m->batch);
+  for (uint32_t i = 0; i < n; i++) {
+    if (requests[i].wanted > 0) queue.job[i].wanted = requests[i].wanted - 1;
+    seer_queue_built(&queue, i, true);
   }
-  return SEER_OK;
+  m->requests = requests;
+  m->results = results;
+  const seer_device_work work = {.user = m,
+      .queue = &queue,
+      .arena = m->batch,
+      .pace = m->pace,
+      .start_ns = start_ns,
+      .order = order,
+      .take = take,
+      .fail = fail};
+  return seer_devices_run(&m->devices, &work);
 }
 
 static seer_status fake_check(seer_measurer *m, const seer_measure_request *request,
@@ -94,9 +130,10 @@ static seer_status fake_check(seer_measurer *m, const seer_measure_request *requ
   return SEER_OK;
 }
 
-static seer_status fake_compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
-    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
-    seer_measure_pair *out_pairs) {
+static seer_status fake_compare(seer_measurer *m, uint32_t device, uint32_t task,
+    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
+  (void)device;
   uint64_t index = 0, hash;
   if (!seer_map_get(m->by_id, task, &index))
     return SEER_FAIL(INTERNAL, "task %u was never announced", task);
@@ -113,10 +150,73 @@ static seer_status fake_compare(seer_measurer *m, uint32_t task, const seer_sche
   return SEER_OK;
 }
 
+// ---- life
+static void fake_close(seer_measurer *m) {
+  if (!m) return;
+  for (uint32_t k = 0; k < m->devices.n; k++)
+    m->device[k].endpoint.desc->lost(&m->device[k].endpoint);
+  seer_arena_destroy(m->batch);
+  seer_arena_destroy(m->arena);
+  free(m);
+}
+
+static seer_status start_device(seer_measurer *m, const char *name) {
+  const seer_endpoint_facts facts = {.name = name};
+  seer_endpoint_fake *device = &m->device[m->devices.n];
+  SEER_TRYF(seer_endpoint_fake_start(device, &facts, compute, m), "device %s", name);
+  seer_devices_add(&m->devices, &device->endpoint);
+  return SEER_OK;
+}
+
+static seer_status start_devices(seer_measurer *m, const seer_device_list *list) {
+  if (list->n == 0) return start_device(m, "fake");
+  for (uint32_t k = 0; k < list->n; k++) {
+    if (list->device[k].kind != SEER_DEVICE_FAKE)
+      return SEER_FAIL(INVALID,
+          "device %s is of kind %s, which measurer fake has none of: it has fake",
+          list->device[k].name, seer_device_kind_name(list->device[k].kind));
+    SEER_TRY(start_device(m, list->device[k].name));
+  }
+  return SEER_OK;
+}
+
+static seer_status fake_open(const seer_context *context, const seer_target *target,
+    const char *argument, seer_measurer **out_measurer) {
+  (void)argument;
+  *out_measurer = NULL;
+  seer_measurer *m = calloc(1, sizeof(*m));
+  if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
+  m->target = target;
+  m->arena = seer_arena_create("fake measurer");
+  m->batch = seer_arena_create("fake batch");
+  m->by_id = seer_map_create(m->arena);
+  m->seed = (uint64_t)seer_context_i64(context, SEER_OPT_SEED);
+  m->devices.context = context;
+  seer_status status = start_devices(m, seer_context_devices(context));
+  if (status) {
+    fake_close(m);
+    return status;
+  }
+  *out_measurer = m;
+  return SEER_OK;
+}
+
+static void fake_describe(const seer_measurer *m, seer_measure_facts *out) {
+  *out = (seer_measure_facts){.n_devices = m->devices.n, .n_builders = m->target->threads};
+  for (uint32_t k = 0; k < m->devices.n; k++) {
+    out->name[k] = m->device[k].facts.name;
+    out->is_left_out[k] = m->devices.device[k].is_left_out;
+  }
+}
+
+static void fake_set_pace(seer_measurer *m, const seer_measure_pace *pace) { m->pace = pace; }
+
 const seer_measure_desc seer_measure_fake = {.name = "fake",
     .doc = "times from the analytic model and seeded noise, for tests",
     .open = fake_open,
     .close = fake_close,
+    .describe = fake_describe,
+    .set_pace = fake_set_pace,
     .add_task = fake_add_task,
     .measure = fake_measure,
     .check = fake_check,

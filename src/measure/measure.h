@@ -8,6 +8,8 @@
 #ifndef SEER_MEASURE_MEASURE_H
 #define SEER_MEASURE_MEASURE_H
 
+#include <signal.h>
+
 #include "front/front.h"
 #include "measure/timing.h"
 #include "setup/context.h"
@@ -17,7 +19,8 @@
 #define SEER_MEASURE_MAX_CONTENDERS 8
 #define SEER_MEASURE_MAX_PAIRS 64  // that a comparison takes
 #define SEER_MEASURE_MESSAGE_BYTES 200
-#define SEER_MEASURE_MAX_DEVICES 32
+#define SEER_MEASURE_MAX_DEVICES SEER_DEVICES_MAX
+#define SEER_MEASURE_HOME UINT32_MAX  // a device: where checks and comparisons are made
 
 typedef enum {
   SEER_MEASURED_OK,
@@ -53,10 +56,11 @@ typedef struct {
   seer_schedule schedule;
   double best_seconds;  // of the task so far, for racing and limits; 0: none
   // Measured again among its challengers: never a twin, never raced out. When the first request of
-  // a call is a witness, later ones race against what its schedule takes now, not against
-  // best_seconds.
+  // a call is a witness, later ones race against what its schedule takes now on their own device,
+  // where it was timed before them, and not against best_seconds.
   bool is_witness;
   const seer_timing *timing;  // how long it is timed; NULL: as --min-repeat says
+  uint32_t wanted;  // 0: any device; k + 1: device k and no other
 } seer_measure_request;
 
 typedef struct {
@@ -81,6 +85,19 @@ typedef struct {
 
 typedef struct seer_measurer seer_measurer;
 
+// What a measurer has to work with, now.
+typedef struct {
+  uint32_t n_devices, n_builders;
+  const char *name[SEER_MEASURE_MAX_DEVICES];  // of a device; the measurer's
+  bool is_left_out[SEER_MEASURE_MAX_DEVICES];  // it was lost for good
+} seer_measure_facts;
+
+// A slower device than there is: what is timed takes so long at least, on each device.
+typedef struct {
+  double delay_s;
+  const volatile sig_atomic_t *is_stopped;  // then it is not waited for any more
+} seer_measure_pace;
+
 // One turn of a contender and of what it is held against.
 typedef struct {
   double seconds, baseline_seconds;
@@ -102,11 +119,14 @@ typedef struct {
   const char *doc;
   // What stands behind the name and a colon: "FILE". NULL: nothing does, and open is given "".
   const char *argument;
-  bool is_on_device;  // its times are this machine's, now: who uses it takes that first (device.h)
-  bool is_instant;  // its times are another day's: a delay is reckoned and not waited for
+  bool is_on_device;  // its times are this machine's, now: who uses it takes that first (lock.h)
   seer_status (*open)(const seer_context *context, const seer_target *target, const char *argument,
       seer_measurer **out_measurer);
   void (*close)(seer_measurer *measurer);
+  void (*describe)(const seer_measurer *measurer, seer_measure_facts *out_facts);
+  // (optional) `pace` is kept. NULL: times are another day's, and a delay is reckoned
+  // (seer_measure_delay) and not waited for.
+  void (*set_pace)(seer_measurer *measurer, const seer_measure_pace *pace);
   seer_status (*add_task)(seer_measurer *measurer, const seer_measure_task *task);
   // Builds and times; results[i] for requests[i]. A status only when the measurer itself is lost.
   // `meanwhile` (may be NULL) is done in any case.
@@ -116,14 +136,16 @@ typedef struct {
   // schedule of the first sketch, which is of the direct formulation: exact.
   seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
       seer_measured_class *out_class, char *message, size_t message_bytes);
-  // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times.
+  // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times, on
+  // one device: SEER_MEASURE_HOME is the first that is not left out, and if that is lost over it
+  // the next one; of another one that is lost, DEVICE_LOST.
   // n_pairs is at most SEER_MEASURE_MAX_PAIRS. out_ab[i] of contender i; its n_pairs 0 where that
   // one has no code or, all of them, when one crashed (twice) or the baseline has no code.
   // out_pairs (may be NULL): those of contender i from i * n_pairs on, where it has any. Pairs with
   // the same number, of whichever contenders, are of the same moment.
-  seer_status (*compare)(seer_measurer *measurer, uint32_t task, const seer_schedule *contenders,
-      uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
-      seer_measure_pair *out_pairs);
+  seer_status (*compare)(seer_measurer *measurer, uint32_t device, uint32_t task,
+      const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+      seer_measure_ab *out_ab, seer_measure_pair *out_pairs);
   // (optional) The only schedules of a task that it can say anything of, each once: a search is
   // restricted to them. NULL: any schedule. The measurer's, until it is closed.
   seer_status (*pool)(

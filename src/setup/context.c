@@ -37,6 +37,7 @@ struct seer_context {
   atomic_bool *was_read;  // by option; also through a const context, by any thread
   seer_target target;
   bool has_target;
+  seer_device_list devices;
   seer_hearer hear;  // NULL: what is said goes to stderr
   void *hear_user;
 };
@@ -352,15 +353,38 @@ const char *seer_context_shown(const seer_context *context, seer_option option, 
   return i == 0 ? v->text : NULL;
 }
 
+// As many threads as a device has processors, which THREADS must not contradict.
+static seer_status find_devices(seer_context *context, uint32_t *threads) {
+  int64_t asked = seer_context_i64(context, SEER_OPT_THREADS);
+  if (asked > 0) *threads = (uint32_t)asked;
+  // Only commands that time take it; the others find a target, too.
+  if (!seer_context_is_set(context, SEER_OPT_DEVICES)) return SEER_OK;
+  const seer_device_machine machine = seer_device_machine_here(asked > 0 ? (uint32_t)asked : 0);
+  SEER_TRYF(seer_devices_parse(seer_context_str(context, SEER_OPT_DEVICES), &machine,
+                context->arena, &context->devices),
+      "reading option 'devices'");
+  const seer_device *first = &context->devices.device[0];
+  uint32_t n = context->devices.n > 0 ? first->n_processors : 0;
+  if (n > 0 && asked > 0 && asked != n)
+    return SEER_FAIL(INVALID,
+        "option 'threads' is %d, and device %s has %u processors: leave one of them out",
+        (int)asked, first->name, n);
+  if (n > 0) *threads = n;
+  return SEER_OK;
+}
+
 seer_status seer_context_find_target(seer_context *context) {
   if (context->has_target) return SEER_OK;
   seer_target target;
   SEER_TRYF(seer_target_parse(seer_context_str(context, SEER_OPT_TARGET), context->arena, &target),
       "reading option 'target'");
-  int64_t threads = seer_context_i64(context, SEER_OPT_THREADS);
-  if (threads > 0) target.threads = (uint32_t)threads;
+  SEER_TRY(find_devices(context, &target.threads));
   seer_context_set_target(context, &target);
   return SEER_OK;
+}
+
+const seer_device_list *seer_context_devices(const seer_context *context) {
+  return &context->devices;
 }
 
 seer_status seer_context_measure_target(seer_context *context) {

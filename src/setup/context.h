@@ -8,6 +8,7 @@
 #define SEER_SETUP_CONTEXT_H
 
 #include "base/text.h"
+#include "setup/device.h"
 #include "setup/target.h"
 
 // SEER_OPTION(id, name, type, default, min, max, commands, doc) - see options.inc
@@ -84,12 +85,14 @@ bool seer_context_was_read(const seer_context *context, seer_option option);
 // showing what was set: does not count as read.
 const char *seer_context_shown(const seer_context *context, seer_option option, size_t i);
 
-// The target of option TARGET with option THREADS; found at the first call, which detects and
-// parses. Not measured.
+// The target of option TARGET, for as many threads as option THREADS says or the devices of option
+// DEVICES have processors; found at the first call, which detects and parses. Not measured.
 SEER_MUST_USE seer_status seer_context_find_target(seer_context *context);
 // The same for code that is to run here, with its figures measured (seer_target_measure); those of
 // a text that says -measured are kept.
 SEER_MUST_USE seer_status seer_context_measure_target(seer_context *context);
+// What option DEVICES names; none: nothing was named. Found with the target.
+const seer_device_list *seer_context_devices(const seer_context *context);
 // NULL before seer_context_find_target or seer_context_set_target.
 const seer_target *seer_context_target(const seer_context *context);
 // Copied, strings kept. For tests.

@@ -103,14 +103,14 @@ seer_status seer_finals_take_turns(const seer_finals *f, const seer_final *final
     seer_finals_turn *out_turns) {
   seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS] = {0};
   seer_measure_pair pairs[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];
-  SEER_TRY(f->measure->compare(
-      f->measurer, final->task, contenders, n, final->untuned, n_pairs, ab, pairs));
+  SEER_TRY(f->measure->compare(f->measurer, SEER_MEASURE_HOME, final->task, contenders, n,
+      final->untuned, n_pairs, ab, pairs));
   bool is_nothing = n > 1;
   for (uint32_t k = 0; k < n; k++) is_nothing = is_nothing && ab[k].n_pairs == 0;
   for (uint32_t k = 0; k < n; k++) {
     if (is_nothing)
-      SEER_TRY(f->measure->compare(f->measurer, final->task, &contenders[k], 1, final->untuned,
-          n_pairs, &ab[k], &pairs[k * n_pairs]));
+      SEER_TRY(f->measure->compare(f->measurer, SEER_MEASURE_HOME, final->task, &contenders[k], 1,
+          final->untuned, n_pairs, &ab[k], &pairs[k * n_pairs]));
     if (ab[k].n_pairs == n_pairs) {
       out_turns[k] = (seer_finals_turn){
           append(f->arena, out_lists[k], &pairs[k * n_pairs], n_pairs), SEER_MEASURED_OK};

@@ -72,8 +72,9 @@ typedef struct {
   void *user;
   seer_finals_pace (*pace)(void *user);
   seer_status (*check)(void *user, uint32_t task, const seer_finalist *c, bool *out_right);
-  seer_status (*accept)(
-      void *user, uint32_t task, const seer_finalist *c, const seer_measure_ab *fresh);
+  // *out_accepted false: it was not faster elsewhere, and gives way to the next best.
+  seer_status (*accept)(void *user, uint32_t task, const seer_finalist *c,
+      const seer_measure_ab *fresh, bool *out_accepted);
   // Nobody better is left. n_pairs 0: fresh->cls says why it was not timed.
   seer_status (*defend)(void *user, uint32_t task, const seer_finalist *holder,
       const seer_measure_ab *fresh, bool *out_stays);

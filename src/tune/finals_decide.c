@@ -113,11 +113,11 @@ static seer_status look(const seer_finals *f, seer_final *final) {
   bool is_faster =
       fresh.speedup >= SEER_FINALS_MIN_SPEEDUP && (!has_holder || against.speedup >= 1);
   bool is_sure = fresh.p_value <= max_p && (!has_holder || against.p_value <= max_p);
-  if (is_faster && is_sure) {
-    SEER_TRY(f->court.accept(f->court.user, final->task, c, &fresh));
-    return end(f, final, false);
-  }
-  if (is_faster && !final->is_second_look) {
+  bool is_accepted = false;
+  if (is_faster && is_sure)
+    SEER_TRY(f->court.accept(f->court.user, final->task, c, &fresh, &is_accepted));
+  if (is_accepted) return end(f, final, false);
+  if (is_faster && !is_sure && !final->is_second_look) {
     final->is_second_look = true;
     return SEER_OK;
   }

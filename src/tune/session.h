@@ -21,7 +21,7 @@ typedef enum {
   SEER_EVENT_BEST,  // a task has a new best
   SEER_EVENT_ACCEPT,  // a task's winner was checked and compared with the untuned one
   SEER_EVENT_NOTE,  // something worth a line: drift, dead tasks
-  SEER_EVENT_WAIT,  // somebody else has the machine (device.h), or the file of records
+  SEER_EVENT_WAIT,  // somebody else has the machine (lock.h), or the file of records
   SEER_EVENT_DONE,
   SEER_EVENT_KIND_COUNT
 } seer_event_kind;
@@ -38,6 +38,7 @@ typedef struct {
   const seer_pick *pick;  // ROUND
   const seer_proposal *proposal;  // MEASUREMENT
   const seer_measure_result *result;  // MEASUREMENT
+  const char *device;  // MEASUREMENT: that it was made on; NULL: there is one
   int64_t record;  // MEASUREMENT: its id
   double before_s, after_s;  // BEST, ACCEPT (untuned, winner)
   const seer_search_counts *counts;  // ROUND_END: of the round; DONE: of all

@@ -7,7 +7,7 @@
 #include "choose/choose.h"
 #include "choose/tables.h"
 #include "library/gap.h"
-#include "measure/device.h"
+#include "measure/lock.h"
 #include "record/speeds.h"
 #include "tune/whole.h"
 
@@ -132,8 +132,21 @@ static seer_status move_into_place(tuning *t) {
 // What memory that runs out ends is one of these: the machine and the folder are given back, and
 // the session can be asked.
 
+static void tell_devices(const tuning *t) {
+  const seer_device_list *devices = seer_context_devices(t->context);
+  if (devices->n == 0 || devices->device[0].n_processors == 0) return;
+  seer_text names;
+  seer_text_init(&names, t->arena);
+  for (uint32_t k = 0; k < devices->n; k++)
+    seer_text_printf(&names, "%s%s", k ? ", " : "", devices->device[k].name);
+  uint32_t n = devices->device[0].n_processors;
+  seer_say(
+      t->context, "devices %s: the library is for %u thread%s", names.data, n, n == 1 ? "" : "s");
+}
+
 static seer_status prepare(void *user) {
   tuning *t = user;
+  tell_devices(t);
   SEER_TRY(seer_speeds_measure(t->context, t->r->records));
   SEER_TRY(seer_precise_decide(
       t->r->precise, is_timed_here(t) ? SEER_PRECISE_TUNE : SEER_PRECISE_TUNE_UNTIMED));
@@ -194,11 +207,12 @@ seer_status seer_tune_network(const seer_tuning_request *r, seer_tuning *out) {
   SEER_TRY(seer_measure_find(seer_context_str(r->context, SEER_OPT_MEASURE), t.arena, &measure));
   t.measure = measure.desc;
   const seer_waiter waiter = {is_over, tell_wait, &t};
-  seer_device device;
+  seer_measure_lock device;
   bool is_stopped;
-  seer_status status = seer_device_take(r->context, measure.desc, &waiter, &device, &is_stopped);
+  seer_status status =
+      seer_measure_lock_take(r->context, measure.desc, &waiter, &device, &is_stopped);
   if (!status) status = is_stopped ? seer_recover(end_early, &t) : tune_here(&t);
-  seer_device_release(&device);
+  seer_measure_lock_release(&device);
   return status;
 }
 

@@ -1,7 +1,7 @@
 // tune.h - a tuning: from a network to a library that ships. What the command `tune` and the C
 // interface (familyseer.h) both do, so that what is promised of one holds for both:
 //
-//   the machine is free    one tuner at a time measures on it (measure/device.h)
+//   the machine is free    one tuner at a time measures on it (measure/lock.h)
 //   its speeds are known   (record/speeds.h)
 //   which precision        (precision.h)
 //   search and finals      a session (session.h); what was found is in the records

@@ -170,3 +170,46 @@ expect_status 0 fake mlp --ignore-records
 kill $holder
 expect_status 1 "$FAMILYSEER" tune mlp --ignore-records --trials 4 --device-lock no/such/lock
 expect_text stderr "no/such/lock"
+
+# Devices: the library is for as many threads as one has processors.
+one=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+expect_status 0 "$FAMILYSEER" tune mlp --ignore-records --trials 8 --devices "cpu:$one" -o grouped
+expect_text stderr "devices cpu:$one: the library is for 1 thread"
+expect_status 0 "$FAMILYSEER" info grouped/model.so
+tr -d '\n' <stdout >line  # lines are broken
+grep -q -e "-threads=1 " line || { echo "FAILED: info does not say one thread"; exit 1; }
+expect_status 0 "$FAMILYSEER" verify grouped/model.so mlp
+all=$(python3 -c 'import os; print(",".join("cpu:%d" % c for c in sorted(os.sched_getaffinity(0))[:2]))')
+expect_status 0 "$FAMILYSEER" tune mlp --ignore-records --trials 40 --devices "$all" --json -o grouped
+cp stdout events
+expect_status 0 "$FAMILYSEER" verify grouped/model.so mlp
+python3 - "$all" <<'END'
+import json, sys
+devices = sys.argv[1].split(",")
+runs = [e for e in map(json.loads, open("events")) if e["event"] == "measurement"]
+seen = {e.get("device") for e in runs}
+assert seen == (set(devices) if len(devices) > 1 else {None}), seen
+ids = [e["record"] for e in runs]
+assert len(ids) == len(set(ids)), "a measurement was counted twice"
+END
+expect_status 1 "$FAMILYSEER" tune mlp --ignore-records --trials 4 --devices "cpu:$one" --threads 2
+expect_text stderr "leave one of them out"
+expect_status 1 "$FAMILYSEER" tune mlp --ignore-records --trials 4 --devices "cpu:$one,cpu:$one"
+expect_text stderr "processor $one is named twice"
+expect_status 1 "$FAMILYSEER" tune mlp --ignore-records --trials 4 --devices cpu:1023
+expect_text stderr "processor 1023 is not there"
+expect_status 1 "$FAMILYSEER" tune mlp --ignore-records --trials 4 --devices fake:0
+expect_text stderr "measurer local has none of"
+expect_status 1 "$FAMILYSEER" tune mlp --ignore-records --trials 4 --devices "cpu:$one" --measure fake
+expect_text stderr "measurer fake has none of"
+
+# By counts, which no clock decides: of 30 ms each, n devices have nearly equal parts.
+fakes=fake:0,fake:1,fake:2,fake:3
+expect_status 0 "$FAMILYSEER" tune mlp --ignore-records --trials 96 --round-size 96 --measure fake:delay=30ms --devices $fakes --json
+cp stdout events
+python3 - <<'END'
+import collections, json
+runs = [e for e in map(json.loads, open("events")) if e["event"] == "measurement"]
+n = collections.Counter(e["device"] for e in runs)
+assert len(n) == 4 and min(n.values()) >= 0.85 * max(n.values()), n
+END

@@ -14,7 +14,7 @@
 #include "base/os.h"
 #include "base/os_fault.h"
 
-#define MAX_FDS 64
+#define MAX_FDS 80
 #define FIRST_FREE_FD 3  // below are the standard ones, also in a program that has closed them
 
 bool seer_os_poll_in(const int *fds, size_t n, uint64_t timeout_ns, bool *out_ready) {

@@ -17,7 +17,13 @@ static seer_status spare(seer_builders *all, seer_builder *b, seer_status status
   seer_status_free(status);
   seer_child_clear(&b->child);
   b->is_gone = true;
+  b->is_starting = false;
   return SEER_OK;
+}
+
+static seer_status restart(seer_builders *all, seer_builder *b) {
+  b->is_starting = true;
+  return spare(all, b, seer_child_restart(&b->child));
 }
 
 // The job ends without code, and nothing is known of the candidate itself.
@@ -28,7 +34,7 @@ static void give_up(
   seer_queue_built(batch->queue, job, false);
 }
 
-// A builder that cannot be reached costs the request, and is started again when the next one comes.
+// A builder that cannot be reached is started again, and the request waits for the next one.
 static seer_status send_build(
     seer_builders *all, seer_builder *b, const seer_build_batch *batch, uint32_t job) {
   const seer_measure_request *request = &batch->requests[job];
@@ -45,10 +51,9 @@ static seer_status send_build(
     b->deadline_ns = seer_os_now_ns() + SEER_CHILD_SET_UP_NS;
     return SEER_OK;
   }
-  give_up(batch, job, SEER_MEASURED_BUILD_ERROR, seer_status_message(status));
-  if (seer_status_code(status) == SEER_CODE_DEVICE) return spare(all, b, status);
+  seer_queue_take_back(batch->queue, job);
   seer_status_free(status);
-  return SEER_OK;
+  return restart(all, b);
 }
 
 // *out_has_begun: its answer is still to come.
@@ -80,7 +85,7 @@ static seer_status lose_build(seer_builders *all, seer_builder *b, const seer_bu
     seer_measured_class cls, const char *why) {
   give_up(batch, b->job, cls, why);
   b->job = NO_JOB;
-  return spare(all, b, seer_child_restart(&b->child));
+  return restart(all, b);
 }
 
 // Its request is over, unless it has only begun.
@@ -103,7 +108,7 @@ seer_status seer_builders_hand_out(seer_builders *all, const seer_build_batch *b
   for (uint32_t k = 0; k < all->n; k++) {
     seer_builder *b = &all->builder[k];
     uint32_t job;
-    if (b->job != NO_JOB || b->is_gone) continue;
+    if (b->job != NO_JOB || b->is_gone || b->is_starting) continue;
     if (!seer_queue_build(batch->queue, &job)) return SEER_OK;
     SEER_TRY(send_build(all, b, batch, job));
   }
@@ -114,8 +119,23 @@ void seer_builders_watch(const seer_builders *all, seer_watch *watch) {
   for (uint32_t k = 0; k < all->n; k++) {
     const seer_builder *b = &all->builder[k];
     bool is_busy = b->job != NO_JOB;
-    seer_watch_add(watch, is_busy ? b->child.fd : -1, is_busy ? b->deadline_ns : UINT64_MAX);
+    int fd = is_busy ? b->child.fd : -1;
+    uint64_t until_ns = is_busy ? b->deadline_ns : UINT64_MAX;
+    if (b->is_starting) seer_child_await(&b->child, &fd, &until_ns);
+    seer_watch_add(watch, fd, until_ns);
   }
+}
+
+void seer_builders_add_busy(const seer_builders *all, cpu_set_t *busy) {
+  for (uint32_t k = 0; k < all->n; k++)
+    if (all->builder[k].job != NO_JOB) CPU_OR(busy, busy, all->builder[k].child.processors);
+}
+
+static seer_status take_start(seer_builders *all, seer_builder *b) {
+  bool is_up = false;
+  seer_status status = seer_child_rise(&b->child, &is_up);
+  b->is_starting = !status && !is_up;
+  return spare(all, b, status);
 }
 
 seer_status seer_builders_take(
@@ -123,6 +143,7 @@ seer_status seer_builders_take(
   uint64_t now = seer_os_now_ns();
   for (uint32_t k = 0; k < all->n; k++) {
     seer_builder *b = &all->builder[k];
+    if (b->is_starting && (ready[k] || now >= b->child.until_ns)) SEER_TRY(take_start(all, b));
     if (b->job == NO_JOB) continue;
     if (ready[k]) {
       SEER_TRY(take_build(all, b, batch));
@@ -136,24 +157,24 @@ seer_status seer_builders_take(
 seer_status seer_builders_build(seer_builders *all, const seer_build_batch *batch) {
   while (seer_queue_is_building(batch->queue)) {
     SEER_TRY(seer_builders_hand_out(all, batch));
-    if (batch->queue->in[SEER_JOB_BUILDING] == 0) continue;
     seer_watch watch;
     seer_watch_begin(&watch);
     seer_builders_watch(all, &watch);
+    if (!seer_watch_has_any(&watch)) continue;
     seer_watch_wait(&watch);
     SEER_TRY(seer_builders_take(all, batch, watch.is_ready));
   }
   return SEER_OK;
 }
 
-seer_status seer_builders_start(
-    seer_builders *all, const seer_child_home *home, uint32_t n, double timeout_s) {
+seer_status seer_builders_start(seer_builders *all, const seer_child_home *home, uint32_t n,
+    const cpu_set_t *places, uint32_t n_places, double timeout_s) {
   all->context = home->context;
   all->timeout_s = timeout_s;
   for (uint32_t k = 0; k < n; k++) {
     seer_builder *b = &all->builder[all->n];
     b->job = NO_JOB;
-    seer_child_init(&b->child, home, "builder");
+    seer_child_init(&b->child, home, "builder", &places[k % n_places]);
     seer_status status = seer_child_start(&b->child, k == 0 ? SEER_LOCAL_START_PATIENCE_NS : 0);
     if (status && k > 0) {
       seer_log(

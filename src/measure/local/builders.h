@@ -19,6 +19,7 @@
 typedef struct {
   seer_child child;
   bool is_gone;  // it could not be started again; the others do its work
+  bool is_starting;  // again, which takes its time
   uint32_t job;  // in the queue at hand
   uint64_t deadline_ns;
 } seer_builder;
@@ -50,13 +51,16 @@ typedef struct {
 } seer_build_batch;
 
 // One builder is needed; where the system has no room for another, those that are there do the
-// work. `home` is kept. timeout_s: of one build.
-SEER_MUST_USE seer_status seer_builders_start(
-    seer_builders *builders, const seer_child_home *home, uint32_t n, double timeout_s);
+// work. `home` is kept, and so are `places`: builder k works on processors places[k % n_places].
+// timeout_s: of one build.
+SEER_MUST_USE seer_status seer_builders_start(seer_builders *builders, const seer_child_home *home,
+    uint32_t n, const cpu_set_t *places, uint32_t n_places, double timeout_s);
 void seer_builders_clear(seer_builders *builders);
 
 SEER_MUST_USE seer_status seer_builders_hand_out(
     seer_builders *builders, const seer_build_batch *batch);
+// Adds the processors on which one works.
+void seer_builders_add_busy(const seer_builders *builders, cpu_set_t *busy);
 // Adds one entry for each builder.
 void seer_builders_watch(const seer_builders *builders, seer_watch *watch);
 // `ready`: of the entries that were added.

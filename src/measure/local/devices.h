@@ -2,9 +2,11 @@
 // free, and sees to it that each job ends once, whatever endpoints do.
 //
 //   dies, answers nonsense   restarted; what it had goes back once (queue.h), then RUN_CRASH
+//   cannot be reached        restarted; what it was to have goes back, and that does not count
 //   hangs                    restarted; RUN_TIMEOUT
 //   does not come up again   left out, with a message; what it had goes back once, what only it
 //                            might have had is DEVICE_LOST
+// A restart takes its time, and nobody waits for it: the others go on.
 //
 // Memory: answers are in the work's arena. Threads: one. Errors: DEVICE when no device is left.
 #ifndef SEER_MEASURE_LOCAL_DEVICES_H
@@ -16,8 +18,9 @@
 
 typedef struct {
   seer_endpoint *endpoint;  // borrowed
-  bool is_left_out;
+  bool is_left_out, is_starting;
   uint32_t job;  // that it has in hand
+  uint64_t due_ns;  // by the work's pace it is not done before with what it had
 } seer_queue_device;
 
 typedef struct {
@@ -32,6 +35,10 @@ typedef struct {
   void *user;
   seer_queue *queue;
   seer_arena *arena;
+  // NULL: it takes what it takes. Else what is done by asking takes delay_s at least, counted from
+  // start_ns on, one after the other on each device.
+  const seer_measure_pace *pace;
+  uint64_t start_ns;
   // What `device` is to be asked. *out_is_done: nothing, the result is known already.
   seer_status (*order)(
       void *user, uint32_t job, uint32_t device, seer_endpoint_order *out, bool *out_is_done);
@@ -44,17 +51,17 @@ void seer_devices_add(seer_devices *devices, seer_endpoint *endpoint);
 uint32_t seer_devices_left(const seer_devices *devices);  // for tests
 // Where what is to stay on one device is done: the first that is left; 0 when none is.
 uint32_t seer_devices_home(const seer_devices *devices);
-// Is one left that may not be used while a builder works?
-bool seer_devices_share(const seer_devices *devices);
-
-// To all that are free and that may work now: with `is_building`, those on processors of their own.
+// To all that are free and have none of their processors in `busy` (NULL: nothing is).
 SEER_MUST_USE seer_status seer_devices_hand_out(
-    seer_devices *devices, const seer_device_work *work, bool is_building);
+    seer_devices *devices, const seer_device_work *work, const cpu_set_t *busy);
 // Adds one entry for each device.
-void seer_devices_watch(const seer_devices *devices, seer_watch *watch);
+void seer_devices_watch(
+    const seer_devices *devices, const seer_device_work *work, seer_watch *watch);
 // `ready`: of the entries that were added.
 SEER_MUST_USE seer_status seer_devices_take(
     seer_devices *devices, const seer_device_work *work, const bool *ready);
+// Is there one that by the work's pace is not done yet?
+bool seer_devices_are_due(const seer_devices *devices, const seer_device_work *work);
 // Until all jobs, built by now, are done.
 SEER_MUST_USE seer_status seer_devices_run(seer_devices *devices, const seer_device_work *work);
 

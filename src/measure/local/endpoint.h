@@ -1,9 +1,11 @@
 // endpoint.h - a device, as who hands out work sees it: something that is asked one thing at a time
-// and answers, or does not. A process on this machine is one (endpoint_child.c).
+// and answers, or does not. A process on this machine is one (endpoint_child.c), arithmetic another
+// one (endpoint_fake.c).
 //
 // A request is followed by any number of `poll`, then `answer` when its descriptor can be read, and
 // is over when that says so or fails. Whatever went wrong, the endpoint is restarted before it is
-// asked again.
+// asked again; that is any number of `poll`, and `rise` when its descriptor can be read or its time
+// is over, until that says that it is up. Nothing here waits.
 //
 // Memory: an endpoint is its maker's; `lost` releases what it holds. Threads: one at a time for
 // each.
@@ -23,8 +25,8 @@ typedef struct {
 
 typedef struct {
   const char *name;  // "cpu:0-3"
-  // Its processors are those that build: nothing is timed on it while a builder works.
-  bool shares_processors;
+  // Nothing is timed on it while somebody else works on one of these. NULL: it needs none. Kept.
+  const cpu_set_t *processors;
 } seer_endpoint_facts;
 
 typedef struct seer_endpoint seer_endpoint;
@@ -39,8 +41,9 @@ typedef struct {
   // not all of one.
   seer_status (*answer)(seer_endpoint *endpoint, seer_arena *arena, bool *out_is_over,
       const void **out_payload, size_t *out_n);
-  // Whatever it was doing is forgotten. DEVICE: it does not come up any more.
+  // Whatever it was doing is forgotten; it begins to come up. DEVICE: it does not any more.
   seer_status (*restart)(seer_endpoint *endpoint);
+  seer_status (*rise)(seer_endpoint *endpoint, bool *out_is_up);  // errors: as restart
   void (*lost)(seer_endpoint *endpoint);  // it is not asked again; twice is once
 } seer_endpoint_desc;
 
@@ -58,5 +61,18 @@ typedef struct {
 } seer_endpoint_child;
 SEER_MUST_USE seer_status seer_endpoint_child_start(seer_endpoint_child *endpoint,
     const seer_child_home *home, const seer_endpoint_facts *facts, uint64_t patience_ns);
+
+// One that answers at once what `compute` makes of the request, in `answer`, which is `arena`'s of
+// the call; how long that takes on a device is for seer_device_work.pace to say. Errors: OS.
+typedef struct {
+  seer_endpoint endpoint;
+  seer_endpoint_facts facts;
+  void (*compute)(void *user, size_t index, seer_text *answer);
+  void *user;
+  size_t index;  // of the request in hand
+  int fds[2];  // [0] can always be read
+} seer_endpoint_fake;
+SEER_MUST_USE seer_status seer_endpoint_fake_start(seer_endpoint_fake *endpoint,
+    const seer_endpoint_facts *facts, void (*compute)(void *, size_t, seer_text *), void *user);
 
 #endif

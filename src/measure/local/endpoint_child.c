@@ -21,6 +21,7 @@ static void poll(const seer_endpoint *e, int *out_fd, uint64_t *out_until_ns) {
   const seer_endpoint_child *own = (const seer_endpoint_child *)e;
   *out_fd = own->child.fd;
   *out_until_ns = own->until_ns;
+  if (own->child.is_starting) seer_child_await(&own->child, out_fd, out_until_ns);
 }
 
 static seer_status answer(seer_endpoint *e, seer_arena *arena, bool *out_is_over,
@@ -41,6 +42,10 @@ static seer_status answer(seer_endpoint *e, seer_arena *arena, bool *out_is_over
 
 static seer_status restart(seer_endpoint *e) { return seer_child_restart(&child_of(e)->child); }
 
+static seer_status rise(seer_endpoint *e, bool *out_is_up) {
+  return seer_child_rise(&child_of(e)->child, out_is_up);
+}
+
 static void lost(seer_endpoint *e) { seer_child_clear(&child_of(e)->child); }
 
 static const seer_endpoint_desc desc = {.describe = describe,
@@ -48,11 +53,12 @@ static const seer_endpoint_desc desc = {.describe = describe,
     .poll = poll,
     .answer = answer,
     .restart = restart,
+    .rise = rise,
     .lost = lost};
 
 seer_status seer_endpoint_child_start(seer_endpoint_child *out, const seer_child_home *home,
     const seer_endpoint_facts *facts, uint64_t patience_ns) {
   *out = (seer_endpoint_child){.endpoint = {&desc}, .facts = *facts};
-  seer_child_init(&out->child, home, "runner");
+  seer_child_init(&out->child, home, "runner", facts->processors);
   return seer_child_start(&out->child, patience_ns);
 }

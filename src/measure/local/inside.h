@@ -4,6 +4,7 @@
 //   queue     where each candidate is, from a request to its result (queue.h)
 //   builders  requests -> objects, by processes that build (builders.h)
 //   endpoint  a device that is asked and answers; endpoint_child is a runner process (endpoint.h)
+//   places    which processors devices and builders have (places.h)
 //   devices   built candidates -> endpoints -> answers (devices.h)
 //   kept      kernels that outlive a batch: witnesses, contenders, what they are compared with
 //   local     times, checks and comparisons; the measurer's life
@@ -16,6 +17,7 @@
 #include "measure/backends.h"
 #include "measure/local/builders.h"
 #include "measure/local/devices.h"
+#include "measure/local/places.h"
 
 // Kernels kept: about 50 KB each; a round has five witnesses, and the finals come back to up to 600
 // kernels, task by task (SEER_FINALS_MAX_KERNELS). What was dropped is built again.
@@ -40,6 +42,8 @@ struct seer_measurer {
   seer_arena *arena, *batch;
   seer_child_home home;
   seer_local_tasks tasks;
+  seer_local_places places;
+  const seer_measure_pace *pace;  // NULL: it takes what it takes
   seer_builders builders;
   seer_local_device device[SEER_MEASURE_MAX_DEVICES];  // devices.n of them
   seer_devices devices;

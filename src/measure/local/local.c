@@ -1,6 +1,7 @@
 // local.c - requests -> builder processes -> objects -> runner processes -> times.
-// Building and timing alternate where both have the same processors: while a runner times, the
-// builders wait. Workers live as long as the session; one that crashes or hangs is replaced.
+// Building and timing alternate where both have the same processors: a runner waits until no
+// builder works on its own. Workers live as long as the session; one that crashes or hangs is
+// replaced.
 
 #include <math.h>
 #include <stdio.h>
@@ -88,6 +89,8 @@ typedef struct {
   seer_measure_result *results;
   seer_meanwhile *meanwhile;  // NULL: it is over
   seer_os_thread *beside;
+  int fds[2];  // [0] can be read when the caller's own work is over
+  uint64_t built_ns;  // when nothing was being built any more; 0: not yet
 } batch;
 
 // The first one's schedule, which later ones race against.
@@ -154,6 +157,7 @@ static seer_status take_run(
   SEER_TRY(seer_message_get_result(payload, n_bytes, b->m->batch, result));
   if (result->cls == SEER_MEASURED_OK && result->n_samples == 0)
     return SEER_FAIL(CORRUPT, "a result without samples");
+  if (b->m->pace) result->run_s = fmax(result->run_s, b->m->pace->delay_s);
   settle_run(b, job, device);
   return SEER_OK;
 }
@@ -166,41 +170,86 @@ static void fail_run(
   settle_run(b, job, device);
 }
 
-// The caller's own work is over before anything is timed on the processors that it has.
+// ---- the caller's own work
+// It has the processors of the last builder: on these nothing is timed until it is over.
+static const cpu_set_t *place_of_meanwhile(const seer_measurer *m) {
+  return &m->places.place[m->places.n_places - 1];
+}
+
+static void run_beside(void *user) {
+  const batch *b = user;
+  const cpu_set_t *place = place_of_meanwhile(b->m);
+  (void)sched_setaffinity(0, sizeof *place, place);  // refused: what is timed is disturbed
+  b->meanwhile->run(b->meanwhile->user);
+  seer_status_free(seer_os_write_all(b->fds[1], "x", 1));  // it is joined in any case
+}
+
+// Where no thread can be had it is done when all is built.
+static void begin_meanwhile(batch *b) {
+  seer_status status = seer_os_pipe(b->fds);
+  if (!status) status = seer_os_thread_create(run_beside, b, &b->beside);
+  seer_status_free(status);
+}
+
 static void end_meanwhile(batch *b) {
-  if (!b->meanwhile) return;
-  uint64_t built_ns = seer_os_now_ns();
-  if (b->beside)
-    seer_os_thread_join(b->beside);
-  else
-    b->meanwhile->run(b->meanwhile->user);
-  b->meanwhile->waited_s = (double)(seer_os_now_ns() - built_ns) * 1e-9;
+  if (b->meanwhile) {
+    uint64_t from_ns = b->built_ns ? b->built_ns : seer_os_now_ns();
+    if (b->beside)
+      seer_os_thread_join(b->beside);
+    else
+      b->meanwhile->run(b->meanwhile->user);
+    b->meanwhile->waited_s = (double)(seer_os_now_ns() - from_ns) * 1e-9;
+  }
+  for (int i = 0; i < 2; i++) {
+    seer_os_close(b->fds[i]);
+    b->fds[i] = -1;
+  }
   b->beside = NULL;
   b->meanwhile = NULL;
 }
 
-// Builds and times: devices that share processors with builders wait until all is built, others
-// take what there is.
+// ---- a batch
+// Who works where something might be timed: builders, and the caller.
+static void find_busy(batch *b, cpu_set_t *busy) {
+  CPU_ZERO(busy);
+  seer_builders_add_busy(&b->m->builders, busy);
+  bool is_building = seer_queue_is_building(&b->queue);
+  if (!is_building && b->built_ns == 0) b->built_ns = seer_os_now_ns();
+  if (!is_building && !b->beside) end_meanwhile(b);
+  if (b->meanwhile) CPU_OR(busy, busy, place_of_meanwhile(b->m));
+}
+
+// Builders take what there is to build; who has none of their processors takes what is built.
 static seer_status measure_batch(void *user) {
   batch *b = user;
   seer_measurer *m = b->m;
   const seer_build_batch builds = {
       &m->tasks, m->batch, &b->queue, b->requests, b->builds, b->results};
-  const seer_device_work work = {b, &b->queue, m->batch, order_run, take_run, fail_run};
-  while (seer_queue_is_building(&b->queue)) {
+  const seer_device_work work = {.user = b,
+      .queue = &b->queue,
+      .arena = m->batch,
+      .pace = m->pace,
+      .start_ns = seer_os_now_ns(),
+      .order = order_run,
+      .take = take_run,
+      .fail = fail_run};
+  for (;;) {
+    cpu_set_t busy;
     SEER_TRY(seer_builders_hand_out(&m->builders, &builds));
-    SEER_TRY(seer_devices_hand_out(&m->devices, &work, true));
-    if (b->queue.in[SEER_JOB_BUILDING] + b->queue.in[SEER_JOB_LEASED] == 0) continue;
+    find_busy(b, &busy);
+    SEER_TRY(seer_devices_hand_out(&m->devices, &work, &busy));
+    if (seer_queue_is_done(&b->queue) && !seer_devices_are_due(&m->devices, &work)) return SEER_OK;
     seer_watch watch;
     seer_watch_begin(&watch);
     seer_builders_watch(&m->builders, &watch);
-    seer_devices_watch(&m->devices, &watch);
+    seer_devices_watch(&m->devices, &work, &watch);
+    seer_watch_add(&watch, b->beside ? b->fds[0] : -1, UINT64_MAX);
+    if (!seer_watch_has_any(&watch)) continue;
     seer_watch_wait(&watch);
     SEER_TRY(seer_builders_take(&m->builders, &builds, watch.is_ready));
     SEER_TRY(seer_devices_take(&m->devices, &work, watch.is_ready + m->builders.n));
+    if (watch.is_ready[watch.n - 1]) end_meanwhile(b);
   }
-  if (seer_devices_share(&m->devices)) end_meanwhile(b);
-  return seer_devices_run(&m->devices, &work);
 }
 
 static seer_status local_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
@@ -211,17 +260,18 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
       .n = n,
       .builds = SEER_NEW_ARRAY(m->batch, seer_built, n),
       .results = results,
-      .meanwhile = meanwhile};
+      .meanwhile = meanwhile,
+      .fds = {-1, -1}};
   memset(results, 0, n * sizeof(*results));
   seer_queue_init(&b.queue, n, m->batch);
+  for (uint32_t i = 0; i < n; i++)
+    if (requests[i].wanted > 0) b.queue.job[i].wanted = requests[i].wanted - 1;
   for (uint32_t k = 0; k < m->devices.n; k++) m->device[k].witness_s = 0;
   for (uint32_t i = 0; i < n; i++) {
     if (requests[i].is_witness && seer_kept_find(m, &requests[i], &b.builds[i]))
       seer_queue_built(&b.queue, i, true);
   }
-  // Where no thread can be had it is done when all is built.
-  if (meanwhile)
-    seer_status_free(seer_os_thread_create(meanwhile->run, meanwhile->user, &b.beside));
+  if (meanwhile) begin_meanwhile(&b);
   // the thread is joined whatever this ends with
   seer_status status = n ? seer_recover(measure_batch, &b) : SEER_OK;
   end_meanwhile(&b);
@@ -235,6 +285,7 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
 // has crashed only if two runners died over it, which is what the queue counts.
 typedef struct {
   seer_measurer *m;
+  uint32_t device;  // or SEER_MEASURE_HOME
   uint32_t task;
   seer_wire_type type;
   const seer_text *text;
@@ -268,19 +319,27 @@ static void fail_judgement(
   (void)snprintf(j->message, sizeof j->message, "%s", why);
 }
 
-// On one device; on another one when that was lost over it, and no candidate's fault it is.
+static uint32_t place_of(const seer_measurer *m, uint32_t device) {
+  return device == SEER_MEASURE_HOME ? seer_devices_home(&m->devices) : device;
+}
+
+// On one device; at home on another one when that was lost over it, and no candidate's fault it is.
 static seer_status judge(judgement *j) {
   seer_measurer *m = j->m;
   do {
     seer_queue queue;
     seer_queue_init(&queue, 1, m->batch);
-    queue.job[0].wanted = seer_devices_home(&m->devices);
+    queue.job[0].wanted = place_of(m, j->device);
     seer_queue_built(&queue, 0, true);
     j->cls = SEER_MEASURED_OK;
-    const seer_device_work work = {
-        j, &queue, m->batch, order_judgement, take_judgement, fail_judgement};
+    const seer_device_work work = {.user = j,
+        .queue = &queue,
+        .arena = m->batch,
+        .order = order_judgement,
+        .take = take_judgement,
+        .fail = fail_judgement};
     SEER_TRY(seer_devices_run(&m->devices, &work));
-  } while (j->cls == SEER_MEASURED_DEVICE_LOST);
+  } while (j->cls == SEER_MEASURED_DEVICE_LOST && j->device == SEER_MEASURE_HOME);
   return SEER_OK;
 }
 
@@ -311,8 +370,9 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_check(&text, order);
-  double run_s = run_seconds(m, seer_devices_home(&m->devices), request->task, &builds[0]);
+  double run_s = run_seconds(m, place_of(m, SEER_MEASURE_HOME), request->task, &builds[0]);
   judgement j = {.m = m,
+      .device = SEER_MEASURE_HOME,
       .task = request->task,
       .type = SEER_WIRE_CHECK,
       .text = &text,
@@ -349,9 +409,9 @@ static seer_status read_compared(
       answer->n, c->n_pairs, c->n);
 }
 
-static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
-    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
-    seer_measure_pair *out_pairs) {
+static seer_status local_compare(seer_measurer *m, uint32_t device, uint32_t task,
+    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
   SEER_ASSERT(n <= SEER_MEASURE_MAX_CONTENDERS, "%u contenders", n);
   SEER_ASSERT(n_pairs >= 1 && n_pairs <= SEER_MEASURE_MAX_PAIRS, "%u pairs", n_pairs);
   memset(out_ab, 0, n * sizeof(*out_ab));
@@ -377,11 +437,12 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   seer_message_put_compare(&text, order);
   compared c = {order->n, n_pairs, SEER_NEW(m->batch, seer_message_compared)};
   double limit_s = m->run_timeout_s;  // for all that is no run
-  uint32_t home = seer_devices_home(&m->devices);
+  uint32_t place = place_of(m, device);
   for (uint32_t i = 0; i <= n; i++)
     if (builds[i].is_built)
-      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, home, task, &builds[i]);
+      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, place, task, &builds[i]);
   judgement j = {.m = m,
+      .device = device,
       .task = task,
       .type = SEER_WIRE_COMPARE,
       .text = &text,
@@ -443,12 +504,31 @@ static seer_status find_program(seer_measurer *m) {
       folder);
 }
 
-static seer_status start_device(seer_measurer *m, const char *name) {
-  seer_local_device *d = &m->device[m->devices.n];
-  d->twins.n_values = TWIN_VALUES;
-  const seer_endpoint_facts facts = {.name = name, .shares_processors = true};
-  seer_devices_add(&m->devices, &d->endpoint.endpoint);
-  return seer_endpoint_child_start(&d->endpoint, &m->home, &facts, SEER_LOCAL_START_PATIENCE_NS);
+static seer_status start_devices(seer_measurer *m) {
+  for (uint32_t k = 0; k < m->places.n_devices; k++) {
+    seer_local_device *d = &m->device[k];
+    const seer_endpoint_facts facts = {m->places.name[k], &m->places.device[k]};
+    d->twins.n_values = TWIN_VALUES;
+    seer_devices_add(&m->devices, &d->endpoint.endpoint);
+    SEER_TRYF(
+        seer_endpoint_child_start(&d->endpoint, &m->home, &facts, SEER_LOCAL_START_PATIENCE_NS),
+        "device %s", facts.name);
+  }
+  return SEER_OK;
+}
+
+static seer_status find_places(seer_measurer *m) {
+  const seer_device_list *devices = seer_context_devices(m->context);
+  if (devices->n > 0 && devices->device[0].kind != SEER_DEVICE_CPU)
+    return SEER_FAIL(INVALID,
+        "device %s is of kind %s, which measurer local has none of: it has cpu",
+        devices->device[0].name, seer_device_kind_name(devices->device[0].kind));
+  const seer_device_machine here = seer_device_machine_here(0);
+  int64_t n = seer_context_i64(m->context, SEER_OPT_BUILDERS);
+  seer_local_places_find(devices, &here, (uint32_t)n, seer_os_n_threads(), &m->places);
+  if (m->places.n_builders > SEER_LOCAL_MAX_BUILDERS)
+    m->places.n_builders = SEER_LOCAL_MAX_BUILDERS;
+  return SEER_OK;
 }
 
 static seer_status local_open(const seer_context *context, const seer_target *target,
@@ -466,14 +546,12 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));
   m->run_timeout_s = seer_context_f64(context, SEER_OPT_TIMEOUT);
   m->timing.least_s = seer_context_f64(context, SEER_OPT_MIN_REPEAT);
-  int64_t n = seer_context_i64(context, SEER_OPT_BUILDERS);
-  if (n == 0) n = seer_os_n_threads();
   seer_status status = find_program(m);
-  if (!status) status = start_device(m, "cpu");
+  if (!status) status = find_places(m);
+  if (!status) status = start_devices(m);
   if (!status)
-    status = seer_builders_start(&m->builders, &m->home,
-        n < SEER_LOCAL_MAX_BUILDERS ? (uint32_t)n : SEER_LOCAL_MAX_BUILDERS,
-        seer_context_f64(context, SEER_OPT_BUILD_TIMEOUT));
+    status = seer_builders_start(&m->builders, &m->home, m->places.n_builders, m->places.place,
+        m->places.n_places, seer_context_f64(context, SEER_OPT_BUILD_TIMEOUT));
   if (status) {
     local_close(m);
     return status;
@@ -481,6 +559,16 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   *out_measurer = m;
   return SEER_OK;
 }
+
+static void local_describe(const seer_measurer *m, seer_measure_facts *out) {
+  *out = (seer_measure_facts){.n_devices = m->devices.n, .n_builders = m->builders.n};
+  for (uint32_t k = 0; k < m->devices.n; k++) {
+    out->name[k] = m->places.name[k];
+    out->is_left_out[k] = m->devices.device[k].is_left_out;
+  }
+}
+
+static void local_set_pace(seer_measurer *m, const seer_measure_pace *pace) { m->pace = pace; }
 
 static seer_status local_add_task(seer_measurer *m, const seer_measure_task *task) {
   seer_local_tasks *all = &m->tasks;
@@ -497,6 +585,8 @@ const seer_measure_desc seer_measure_local = {.name = "local",
     .is_on_device = true,
     .open = local_open,
     .close = local_close,
+    .describe = local_describe,
+    .set_pace = local_set_pace,
     .add_task = local_add_task,
     .measure = local_measure,
     .check = local_check,

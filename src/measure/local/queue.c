@@ -62,6 +62,13 @@ bool seer_queue_return(seer_queue *q, uint32_t job) {
   return is_first;
 }
 
+void seer_queue_take_back(seer_queue *q, uint32_t job) {
+  seer_job_state state = q->job[job].state;
+  SEER_ASSERT(state == SEER_JOB_BUILDING || state == SEER_JOB_LEASED,
+      "job %u of state %d is taken back", job, (int)state);
+  move(q, job, state == SEER_JOB_BUILDING ? SEER_JOB_TO_BUILD : SEER_JOB_BUILT);
+}
+
 bool seer_queue_leave_out(seer_queue *q, uint32_t device, uint32_t *out_job) {
   for (uint32_t i = 0; i < q->n; i++) {
     if (q->job[i].state != SEER_JOB_BUILT || q->job[i].wanted != device) continue;

@@ -56,6 +56,9 @@ void seer_queue_done(seer_queue *queue, uint32_t job);
 // Who has it is lost. True: it waits for a device again. False: it had gone back once before, and
 // is done.
 bool seer_queue_return(seer_queue *queue, uint32_t job);
+// It never got to who was to build or to time it, and is no part of what became of that: it waits
+// again, from building to be built, from leased for a device.
+void seer_queue_take_back(seer_queue *queue, uint32_t job);
 // `device` takes no more: the next job that only it might have had is done. False: none is left.
 // One that is not built yet is asked for again when it is.
 bool seer_queue_leave_out(seer_queue *queue, uint32_t device, uint32_t *out_job);

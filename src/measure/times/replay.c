@@ -19,6 +19,7 @@ typedef struct {
 struct seer_measurer {
   const seer_context *context;
   const char *path;
+  uint32_t n_builders;  // that the table's times of building are divided among
   seer_arena *arena;
   seer_times times;
   seer_map *by_id;
@@ -35,9 +36,13 @@ static void replay_close(seer_measurer *m) {
 static seer_status replay_open(const seer_context *context, const seer_target *target,
     const char *argument, seer_measurer **out_measurer) {
   *out_measurer = NULL;
+  if (seer_context_devices(context)->n > 0)
+    return SEER_FAIL(INVALID, "measurer replay has a table and no devices; one was named: %s",
+        seer_context_devices(context)->device[0].name);
   seer_measurer *m = calloc(1, sizeof(*m));
   if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
   m->context = context;
+  m->n_builders = target->threads;
   m->arena = seer_arena_create("replay");
   m->path = seer_arena_strdup(m->arena, argument);
   m->by_id = seer_map_create(m->arena);
@@ -49,6 +54,10 @@ static seer_status replay_open(const seer_context *context, const seer_target *t
   }
   *out_measurer = m;
   return SEER_OK;
+}
+
+static void replay_describe(const seer_measurer *m, seer_measure_facts *out) {
+  *out = (seer_measure_facts){.n_devices = 1, .n_builders = m->n_builders, .name = {"table"}};
 }
 
 static seer_status replay_add_task(seer_measurer *m, const seer_measure_task *task) {
@@ -132,9 +141,10 @@ static seer_status replay_check(seer_measurer *m, const seer_measure_request *re
   return SEER_OK;
 }
 
-static seer_status replay_compare(seer_measurer *m, uint32_t id, const seer_schedule *contenders,
-    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
-    seer_measure_pair *out_pairs) {
+static seer_status replay_compare(seer_measurer *m, uint32_t device, uint32_t id,
+    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
+  (void)device;
   const replayed_task *task;
   SEER_TRY(find_task(m, id, &task));
   const seer_time *base = seer_times_pool_find(&task->pool, baseline);
@@ -155,9 +165,9 @@ static seer_status replay_compare(seer_measurer *m, uint32_t id, const seer_sche
 const seer_measure_desc seer_measure_replay = {.name = "replay",
     .doc = "a table of measured times, which answers at once and without noise",
     .argument = "FILE",
-    .is_instant = true,
     .open = replay_open,
     .close = replay_close,
+    .describe = replay_describe,
     .add_task = replay_add_task,
     .measure = replay_measure,
     .check = replay_check,

@@ -13,6 +13,7 @@
 #include "tune/session/plan.h"
 #include "tune/session/store.h"
 
+#define SECOND_PAIRS 15  // of a winner, on a second device
 #define MORE_PAIRS 45  // of the holder, where it hangs by them
 #define OVERTIME 1.5  // times what was planned; then nothing is measured that can be left out
 #define SURE_SHARE 0.8  // of what was planned; until then a verdict has more visits
@@ -112,16 +113,16 @@ static void gather(seer_session *s, uint32_t t, uint32_t n_max, seer_final *out)
   }
 }
 
-// n fresh pairs with the untuned one (of one that crashes: none).
-static seer_status take_pairs(seer_session *s, uint32_t t, const seer_schedule *schedule,
-    uint32_t n, seer_measure_ab *out_ab) {
+// n fresh pairs with the untuned one on a device (of one that crashes: none).
+static seer_status take_pairs(seer_session *s, uint32_t device, uint32_t t,
+    const seer_schedule *schedule, uint32_t n, seer_measure_ab *out_ab) {
   seer_measure_pair pairs[SEER_MEASURE_MAX_SUMMARISED];
   uint32_t n_had = 0;
   n = n < SEER_MEASURE_MAX_SUMMARISED ? n : SEER_MEASURE_MAX_SUMMARISED;
   while (n_had < n) {
     uint32_t n_more = n - n_had < SEER_MEASURE_MAX_PAIRS ? n - n_had : SEER_MEASURE_MAX_PAIRS;
-    SEER_TRY(s->device.desc->compare(
-        s->device.measurer, t, schedule, 1, &s->task[t].untuned, n_more, out_ab, &pairs[n_had]));
+    SEER_TRY(s->device.desc->compare(s->device.measurer, device, t, schedule, 1,
+        &s->task[t].untuned, n_more, out_ab, &pairs[n_had]));
     if (out_ab->n_pairs == 0) return SEER_OK;
     n_had += n_more;
   }
@@ -195,9 +196,37 @@ static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *o
   return SEER_OK;
 }
 
-static seer_status accept(
-    void *user, uint32_t t, const seer_finalist *c, const seer_measure_ab *fresh) {
+// A device that is not the one of the finals; SEER_MEASURE_HOME: there is none.
+static uint32_t second_device(seer_session *s) {
+  seer_measure_facts *facts = &s->device.facts;
+  s->device.desc->describe(s->device.measurer, facts);
+  for (uint32_t k = 0, n_before = 0; k < facts->n_devices; k++)
+    if (!facts->is_left_out[k] && n_before++ > 0) return k;
+  return SEER_MEASURE_HOME;
+}
+
+// What is faster on the device of the finals only is not faster. One that is lost over it says
+// nothing.
+static seer_status confirm(
+    seer_session *s, uint32_t t, const seer_finalist *c, bool *out_confirmed) {
+  uint32_t device = second_device(s);
+  *out_confirmed = true;
+  if (device == SEER_MEASURE_HOME) return SEER_OK;
+  seer_measure_ab ab;
+  SEER_TRY(take_pairs(s, device, t, &c->schedule, SECOND_PAIRS, &ab));
+  *out_confirmed = ab.n_pairs == 0 || ab.speedup > SEER_FINALS_NO_FASTER;
+  if (!*out_confirmed)
+    tell(s, t, &ab, false,
+        seer_arena_printf(s->arena, "not faster than the untuned one on a second device, %s",
+            s->device.facts.name[device]));
+  return SEER_OK;
+}
+
+static seer_status accept(void *user, uint32_t t, const seer_finalist *c,
+    const seer_measure_ab *fresh, bool *out_accepted) {
   seer_session *s = ((court *)user)->s;
+  SEER_TRY(confirm(s, t, c, out_accepted));
+  if (!*out_accepted) return SEER_OK;
   SEER_TRY(store_winner(s, t, &c->schedule, fresh));
   crown(s, t, &c->schedule, fresh, "accepted");
   return SEER_OK;
@@ -208,7 +237,8 @@ static seer_status is_worse(
     seer_session *s, uint32_t t, const seer_finalist *c, seer_measure_ab *ab, bool *out_worse) {
   uint32_t n = s->task[t].holder_ab.n_pairs;
   if (ab->speedup <= SEER_FINALS_NO_FASTER)
-    SEER_TRY(take_pairs(s, t, &c->schedule, n > MORE_PAIRS ? n : MORE_PAIRS, ab));
+    SEER_TRY(
+        take_pairs(s, SEER_MEASURE_HOME, t, &c->schedule, n > MORE_PAIRS ? n : MORE_PAIRS, ab));
   *out_worse = ab->n_pairs > 0 && ab->speedup <= SEER_FINALS_NO_FASTER;
   return SEER_OK;
 }
@@ -253,7 +283,7 @@ static seer_status defend(
   *out_stays = true;
   bool is_faster = task->is_holder_trusted && ab.speedup >= SEER_FINALS_MIN_SPEEDUP;
   if (is_faster && ab.p_value > SEER_FINALS_MAX_P)
-    SEER_TRY(take_pairs(s, t, &c->schedule, MORE_PAIRS, &ab));
+    SEER_TRY(take_pairs(s, SEER_MEASURE_HOME, t, &c->schedule, MORE_PAIRS, &ab));
   if (is_faster && ab.speedup >= SEER_FINALS_MIN_SPEEDUP && ab.p_value <= SEER_FINALS_MAX_P) {
     SEER_TRY(store_winner(s, t, &c->schedule, &ab));
     task->holder_ab = ab;

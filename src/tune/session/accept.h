@@ -11,6 +11,8 @@
 //    of three moments, and as many again three times where only the sign test is missing. Who
 //    fails gives way to the next best, until three have failed; the n-th look at a task's pairs is
 //    at 5 % / 2^n, so that an error is made of one task in twenty at most.
+//    Where there is a second device, it has to be faster than the untuned one there, too, by the
+//    median of 15 pairs.
 // 3. The winner of the records keeps its place otherwise: noise at the end of one tuning takes
 //    nothing away, nor does a limit of time that its pairs or its check have passed. It loses it if
 //    its code does not run any more or its answer is wrong; if another has beaten it (2; one that

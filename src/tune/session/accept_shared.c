@@ -70,8 +70,8 @@ static seer_status passes(seer_session *s, const seer_share_offer *offer, double
     s->totals.failed[cls]++;
     return SEER_OK;
   }
-  SEER_TRY(s->device.desc->compare(s->device.measurer, offer->task, &c->schedule, 1,
-      &offer->own->schedule, PAIRS, &c->ab, NULL));
+  SEER_TRY(s->device.desc->compare(s->device.measurer, SEER_MEASURE_HOME, offer->task, &c->schedule,
+      1, &offer->own->schedule, PAIRS, &c->ab, NULL));
   *out_passes = c->ab.n_pairs > 0 && c->ab.speedup * (1 + max_loss) >= 1;
   return SEER_OK;
 }
@@ -95,7 +95,7 @@ static seer_status try_offer(
   SEER_TRY(line_up(s, offer, list, &n));
   if (n == 0) return SEER_OK;
   SEER_TRY(s->device.desc->compare(
-      s->device.measurer, t, list, n, &offer->own->schedule, PAIRS, ab, NULL));
+      s->device.measurer, SEER_MEASURE_HOME, t, list, n, &offer->own->schedule, PAIRS, ab, NULL));
   for (uint32_t k = 0; k < n; k++) {
     contenders[k] = (seer_contender){.schedule = list[k], .ab = ab[k]};
     if (ab[k].n_pairs == 0) contenders[k].ab.speedup = 0;

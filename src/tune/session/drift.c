@@ -11,40 +11,67 @@
 #define DRIFT_PERIOD_S 20.0
 #define DRIFT_SHARE 0.01  // of the time, by what the last measurement of the drift has cost
 #define DRIFT_PAIRS 5
+#define NOTED 0.1  // what is worth a line
 
-static seer_status measure_drift(seer_session *s, bool is_first) {
+// Of device k, in seconds; 0: it was not timed, and *out_why says why.
+static seer_status time_device(
+    seer_session *s, uint32_t task, uint32_t k, double *out_s, seer_measured_class *out_why) {
+  seer_measure_ab ab;
+  const seer_schedule *untuned = &s->task[task].untuned;
+  SEER_TRY(s->device.desc->compare(
+      s->device.measurer, k, task, untuned, 1, untuned, DRIFT_PAIRS, &ab, NULL));
+  *out_why = ab.cls;
+  *out_s = ab.n_pairs > 0 ? fmin(ab.seconds, ab.baseline_seconds) : 0;
+  return SEER_OK;
+}
+
+static uint32_t heaviest_task(const seer_session *s) {
   uint32_t heaviest = 0;
   for (uint32_t t = 1; t < s->network->n_task; t++) {
     const seer_task_state *a = &s->state.task[t], *b = &s->state.task[heaviest];
     if (a->weight * a->flops > b->weight * b->flops) heaviest = t;
   }
-  seer_measure_ab ab;
-  const seer_schedule *untuned = &s->task[heaviest].untuned;
+  return heaviest;
+}
+
+// The reference is what the first device took at the start: how much slower another one is, is
+// part of its drift.
+static void set_drift(seer_session *s, uint32_t k, double seconds, bool is_first) {
+  if (seconds <= 0) return;  // what was known of the drift holds until the next time
+  if (s->drift.reference_s <= 0) s->drift.reference_s = seconds;
+  s->drift.now[k] = seconds / s->drift.reference_s;
+  if (is_first || fabs(s->drift.now[k] - 1) <= NOTED) return;
+  const char *of = s->device.facts.n_devices > 1
+      ? seer_arena_printf(s->arena, " of device %s", s->device.facts.name[k])
+      : "";
+  seer_session_note(s,
+      seer_arena_printf(s->arena, "the machine's speed%s moved by %.0f %% since the start", of,
+          (s->drift.now[k] - 1) * 100));
+}
+
+static seer_status measure_drift(seer_session *s, bool is_first) {
+  uint32_t task = heaviest_task(s);
   uint64_t start_ns = seer_os_now_ns();
-  SEER_TRY(s->device.desc->compare(
-      s->device.measurer, heaviest, untuned, 1, untuned, DRIFT_PAIRS, &ab, NULL));
+  for (uint32_t k = 0; k < s->device.facts.n_devices; k++) {
+    seer_measured_class why;
+    double seconds;
+    if (s->device.facts.is_left_out[k]) continue;
+    SEER_TRY(time_device(s, task, k, &seconds, &why));
+    if (seconds <= 0 && is_first && k == 0)
+      return SEER_FAIL(DEVICE, "the untuned schedule of task %u, %s, cannot be timed: %s%s", task,
+          s->network->task[task].name, seer_measured_class_name(why),
+          why == SEER_MEASURED_RUN_TIMEOUT ? "; --timeout says how long a run may take" : "");
+    set_drift(s, k, seconds, is_first);
+  }
   // The measurer keeps the kernel, so only the first time has a build in it.
   s->drift.taken_ns = seer_os_now_ns();
   s->drift.wait_s =
       fmax(DRIFT_PERIOD_S, (double)(s->drift.taken_ns - start_ns) * 1e-9 / DRIFT_SHARE);
-  if (ab.n_pairs == 0 && is_first)
-    return SEER_FAIL(DEVICE, "the untuned schedule of task %u, %s, cannot be timed: %s%s", heaviest,
-        s->network->task[heaviest].name, seer_measured_class_name(ab.cls),
-        ab.cls == SEER_MEASURED_RUN_TIMEOUT ? "; --timeout says how long a run may take" : "");
-  if (ab.n_pairs == 0) return SEER_OK;  // what was known of the drift holds until the next time
-  double now = fmin(ab.seconds, ab.baseline_seconds);
-  if (is_first) s->drift.reference_s = now;
-  s->drift.now = s->drift.reference_s > 0 ? now / s->drift.reference_s : 1;
-  if (!is_first && fabs(s->drift.now - 1) > 0.1) {
-    seer_session_note(s,
-        seer_arena_printf(s->arena, "the machine's speed moved by %.0f %% since the start",
-            (s->drift.now - 1) * 100));
-  }
   return SEER_OK;
 }
 
 seer_status seer_session_begin_drift(seer_session *s) {
-  s->drift.now = 1;
+  for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES; k++) s->drift.now[k] = 1;
   return measure_drift(s, true);
 }
 

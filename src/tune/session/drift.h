@@ -1,5 +1,5 @@
-// drift.h - how much slower than at its start the machine is: the untuned schedule of the heaviest
-// task, timed again and again. One thread, the session's.
+// drift.h - how much slower each device is than the first one was at the start: the untuned
+// schedule of the heaviest task, timed again and again. One thread, the session's.
 #ifndef SEER_TUNE_SESSION_DRIFT_H
 #define SEER_TUNE_SESSION_DRIFT_H
 

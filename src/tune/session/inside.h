@@ -44,7 +44,7 @@ typedef struct {
 // events.h
 typedef struct {
   uint64_t start_ns, end_ns;  // end_ns: 0 while it runs
-  // that count as gone by and were not waited for (seer_measure_desc.is_instant)
+  // that count as gone by and were not waited for (seer_measure_desc.set_pace)
   double reckoned_s;
   seer_status fault;  // the first one that was survived
   bool is_device_lost;
@@ -73,14 +73,15 @@ typedef struct {
 typedef struct {
   const seer_measure_desc *desc;
   const char *argument;
-  double delay_s;  // that a measurement takes at least
+  seer_measure_pace pace;  // that a measurement takes at least
   seer_measurer *measurer;
+  seer_measure_facts facts;  // as of the last batch
 } seer_session_device;
 
 // drift.h
 typedef struct {
-  double reference_s;  // of the schedule that it is told by, at the start
-  double now;  // times what it took then
+  double reference_s;  // of the schedule that it is told by, at the start, at home
+  double now[SEER_MEASURE_MAX_DEVICES];  // times what it took then, by device
   uint64_t taken_ns;  // when it was measured last
   double wait_s;  // until it is measured again
 } seer_session_drift;

@@ -61,7 +61,7 @@ static seer_finals_entry *list_entries(
 // Of one kernel, as the builders get on together.
 static double build_seconds(const seer_session *s) {
   if (s->totals.trials == 0) return BUILD_S;
-  return s->totals.build_s / s->totals.trials / s->target->threads;
+  return s->totals.build_s / s->totals.trials / s->device.facts.n_builders;
 }
 
 seer_finals_list seer_session_list_finals(const seer_session *s, seer_arena *arena) {

@@ -16,9 +16,9 @@
 #include "tune/session/store.h"
 
 #define NEW_PER_WITNESS 5  // one more known schedule is run for so many new ones
-#define DELAY_STEP_NS 50000000u  // until it is seen that the user has stopped
 #define MAX_CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
-#define MAX_WITNESSES (2 + MAX_CONFIRMATIONS)  // the best: in front, and in the middle
+// The best: in front on each device, and in the middle.
+#define MAX_WITNESSES (SEER_MEASURE_MAX_DEVICES + 1 + MAX_CONFIRMATIONS)
 
 // The models learn from a round's results while the next round's candidates are built: proposals
 // are one round behind, and no time is spent on learning alone.
@@ -55,7 +55,7 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
       .is_raced_out = result->is_raced_out,
       .is_twin = result->is_twin,
       .seconds = result->seconds,
-      .reference_s = s->drift.reference_s * s->drift.now,
+      .reference_s = s->drift.reference_s * s->drift.now[result->device],
       .n_samples = result->n_samples,
       .predicted = (double)proposal->predicted,
       .origin = seer_origin_name(proposal->origin),
@@ -77,47 +77,60 @@ typedef struct {
 
 static bool is_fine(const batch *b, uint32_t i) { return b->results[i].cls == SEER_MEASURED_OK; }
 
-static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule) {
+static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule, uint32_t wanted) {
   memmove(&b->proposals[at + 1], &b->proposals[at], (b->n - at) * sizeof(seer_proposal));
   memmove(&b->requests[at + 1], &b->requests[at], (b->n - at) * sizeof(seer_measure_request));
   b->proposals[at] = (seer_proposal){.schedule = *schedule, .origin = SEER_ORIGIN_WITNESS};
-  b->requests[at] = (seer_measure_request){.is_witness = true};
+  b->requests[at] = (seer_measure_request){.is_witness = true, .wanted = wanted};
   b->n++;
 }
 
-// n_new proposals are in place from index 0; the best goes in front, others that need another look
-// behind the middle, and, where there is room, the best once more before those.
+// n_new proposals are in place from index 0; the best goes in front, once for each device, others
+// that need another look behind the middle, and, where there is room, the best once more before
+// those.
 static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b) {
   seer_schedule best, others[MAX_CONFIRMATIONS];
   double best_s = seer_search_best(s->task[t].search, &best);
   b->n = n_new;
   if (!s->policy->traits->has_witnesses || best_s <= 0 || n_new == 0) return;
-  uint32_t room =
-      n_new / NEW_PER_WITNESS < MAX_WITNESSES - 1 ? n_new / NEW_PER_WITNESS : MAX_WITNESSES - 1;
+  uint32_t room = n_new / NEW_PER_WITNESS < MAX_CONFIRMATIONS + 1 ? n_new / NEW_PER_WITNESS
+                                                                  : MAX_CONFIRMATIONS + 1;
   uint32_t n = seer_search_unconfirmed(
       s->task[t].search, room < MAX_CONFIRMATIONS ? room : MAX_CONFIRMATIONS, others);
-  insert_witness(b, 0, &best);
-  uint32_t at = n_new / 2 + 1;
-  if (n < room) insert_witness(b, at++, &best);
-  for (uint32_t k = 0; k < n; k++) insert_witness(b, at++, &others[k]);
+  uint32_t at = 0;
+  for (uint32_t k = 0; k < s->device.facts.n_devices; k++)
+    if (!s->device.facts.is_left_out[k]) insert_witness(b, at++, &best, k + 1);
+  at += n_new / 2;
+  if (n < room) insert_witness(b, at++, &best, 0);
+  for (uint32_t k = 0; k < n; k++) insert_witness(b, at++, &others[k], 0);
 }
 
-// As for a slower device: the rest of what the round would have taken there goes by.
-static void delay(seer_session *s, uint64_t start_ns, batch *b) {
+// As for a slower device: where nobody waits for it, the rest of what the round would have taken
+// there goes by.
+static void reckon_delay(seer_session *s, uint64_t start_ns, batch *b) {
+  if (s->device.desc->set_pace || s->device.pace.delay_s <= 0) return;
   double took_s = (double)(seer_os_now_ns() - start_ns) * 1e-9;
-  double left_s = seer_measure_delay(s->device.delay_s, took_s, b->results, b->n);
-  if (s->device.desc->is_instant) {
-    s->events.reckoned_s += left_s;
-    s->totals.measure_s += left_s;
-    return;
-  }
-  uint64_t end_ns = seer_os_now_ns() + (uint64_t)(left_s * 1e9);
-  for (uint64_t now = seer_os_now_ns(); now < end_ns && !s->is_stopped; now = seer_os_now_ns())
-    seer_os_sleep_ns(end_ns - now < DELAY_STEP_NS ? end_ns - now : DELAY_STEP_NS);
+  double left_s = seer_measure_delay(s->device.pace.delay_s, took_s, b->results, b->n);
+  s->events.reckoned_s += left_s;
+  s->totals.measure_s += left_s;
+}
+
+// A device that is lost for good is worth a line.
+static void look_at_devices(seer_session *s) {
+  seer_measure_facts now, *before = &s->device.facts;
+  s->device.desc->describe(s->device.measurer, &now);
+  uint32_t n_left = 0;
+  for (uint32_t k = 0; k < now.n_devices; k++) n_left += !now.is_left_out[k];
+  for (uint32_t k = 0; k < now.n_devices; k++)
+    if (now.is_left_out[k] && !before->is_left_out[k])
+      seer_session_note(s,
+          seer_arena_printf(s->arena, "device %s is lost; the tuning goes on with %u of %u",
+              now.name[k], n_left, now.n_devices));
+  *before = now;
 }
 
 static seer_status measure(seer_session *s, uint32_t t, batch *b) {
-  double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift.now : 0;
+  double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift.now[0] : 0;
   for (uint32_t i = 0; i < b->n; i++) {
     b->requests[i].task = t;
     b->requests[i].schedule = b->proposals[i].schedule;
@@ -129,54 +142,64 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
   uint64_t start = seer_os_now_ns();
   seer_status status = s->device.desc->measure(s->device.measurer, b->requests, b->n,
       s->policy->traits->learns_beside ? &meanwhile : NULL, b->results);
-  if (!status && s->device.delay_s > 0) delay(s, start, b);
+  if (!status) reckon_delay(s, start, b);
   s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9 - meanwhile.waited_s;
+  if (!status) look_at_devices(s);
   if (!status) return l.status;
   seer_status_free(l.status);
   return status;
 }
 
+// How much slower than usual each device is now.
+typedef struct {
+  double of[SEER_MEASURE_MAX_DEVICES];
+} slowness;
+
 // A time as it would have been at the usual speed. The machine's phase may have changed since the
 // witness was timed: a time corrected to below the task's bound is not believed, unless a confirmed
 // one is below it already (seer_task_beats_bound).
-static double usual_time(const seer_session *s, uint32_t t, double seconds, double slow) {
+static double usual_time(
+    const seer_session *s, uint32_t t, const seer_measure_result *result, const slowness *slow) {
   const seer_task_state *state = &s->state.task[t];
-  if (seer_task_beats_bound(state)) return seconds / slow;
-  return fmax(seconds / slow, fmin(seconds / s->drift.now, state->bound_s));
+  double seconds = result->seconds / slow->of[result->device];
+  if (seer_task_beats_bound(state)) return seconds;
+  return fmax(seconds, fmin(result->seconds / s->drift.now[result->device], state->bound_s));
 }
 
 // What the task's times of this round are to be divided by: how much slower than usual the machine
-// is, by the witness if there was one, else by the last drift measurement.
-static double slowness(seer_session *s, uint32_t t, const batch *b) {
+// is, by each device's witness if there was one, else by the last drift measurement.
+static void find_slowness(seer_session *s, uint32_t t, const batch *b, slowness *out) {
   seer_search *search = s->task[t].search;
-  if (b->n == 0 || !b->requests[0].is_witness) return s->drift.now;
+  memcpy(out->of, s->drift.now, sizeof out->of);
+  if (b->n == 0 || !b->requests[0].is_witness) return;
   const seer_schedule *best = &b->requests[0].schedule;
-  double least = INFINITY;  // a disturbed witness would make its round look fast
+  double least[SEER_MEASURE_MAX_DEVICES];  // a disturbed witness would make its round look fast
+  for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES; k++) least[k] = INFINITY;
   for (uint32_t i = 0; i < b->n; i++) {
     bool is_best = b->requests[i].is_witness && seer_schedule_equal(&b->requests[i].schedule, best);
     if (!is_best || !is_fine(b, i)) continue;
-    seer_search_witness(search, best, b->results[i].seconds / s->drift.now);
-    least = fmin(least, b->results[i].seconds);
+    uint32_t k = b->results[i].device;
+    seer_search_witness(search, best, b->results[i].seconds / s->drift.now[k]);
+    least[k] = fmin(least[k], b->results[i].seconds);
   }
-  double usual = seer_search_seconds(search, best), slow = s->drift.now;
-  if (isfinite(least) && usual > 0) slow = least / usual;
+  double usual = seer_search_seconds(search, best);
+  for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES && usual > 0; k++)
+    if (isfinite(least[k])) out->of[k] = least[k] / usual;
   for (uint32_t i = 0; i < b->n; i++) {
     bool is_other =
         b->requests[i].is_witness && !seer_schedule_equal(&b->requests[i].schedule, best);
     if (is_other && is_fine(b, i))
-      seer_search_witness(
-          search, &b->requests[i].schedule, usual_time(s, t, b->results[i].seconds, slow));
+      seer_search_witness(search, &b->requests[i].schedule, usual_time(s, t, &b->results[i], out));
   }
-  return slow;
 }
 
 // record: what it is stored as; NULL: it could not be, and is learnt from but not announced.
-static seer_status take_result(
-    seer_session *s, uint32_t t, const batch *b, uint32_t i, double slow, const int64_t *record) {
+static seer_status take_result(seer_session *s, uint32_t t, const batch *b, uint32_t i,
+    const slowness *slow, const int64_t *record) {
   seer_task_state *state = &s->state.task[t];
   const seer_measure_result *result = &b->results[i];
   bool is_ok = is_fine(b, i), is_witness = b->requests[i].is_witness;
-  double seconds = is_ok ? usual_time(s, t, result->seconds, slow) : 0;
+  double seconds = is_ok ? usual_time(s, t, result, slow) : 0;
   s->totals.failed[result->cls] += !is_ok;
   s->totals.twins += result->is_twin;
   s->totals.repeats += is_witness;
@@ -185,7 +208,8 @@ static seer_status take_result(
   if (!is_witness && (is_new || s->policy->traits->counts_rounds)) s->totals.trials++;
   s->totals.build_s += result->build_s;
   s->totals.run_s += result->run_s;
-  state->spent_s += result->build_s / s->target->threads + result->run_s;
+  state->spent_s += result->build_s / s->device.facts.n_builders +
+      result->run_s / s->device.facts.n_devices;  // wall time
   const seer_schedule *schedule = &b->proposals[i].schedule;
   if (is_ok && state->untuned_s <= 0 && seer_schedule_equal(schedule, &s->task[t].untuned))
     state->untuned_s = seconds;
@@ -199,6 +223,7 @@ static seer_status take_result(
       .task = t,
       .proposal = &b->proposals[i],
       .result = result,
+      .device = s->device.facts.n_devices > 1 ? s->device.facts.name[result->device] : NULL,
       .record = *record};
   seer_session_emit(s, &event);
   return SEER_OK;
@@ -227,9 +252,10 @@ static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
     is_announced = status == SEER_OK;
     seer_session_survive(s, status);
   }
-  double slow = slowness(s, t, b);
+  slowness slow;
+  find_slowness(s, t, b, &slow);
   for (uint32_t i = 0; i < b->n; i++)
-    SEER_TRY(take_result(s, t, b, i, slow, is_announced ? &ids[i] : NULL));
+    SEER_TRY(take_result(s, t, b, i, &slow, is_announced ? &ids[i] : NULL));
   seer_session_refresh_best(s, t);  // witnesses' times count, too
   return SEER_OK;
 }

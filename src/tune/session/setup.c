@@ -89,6 +89,8 @@ static seer_status choose_untuned(seer_session *s) {
 
 static seer_status open_measurer(seer_session *s, uint64_t weight_bytes) {
   SEER_TRY(s->device.desc->open(s->context, s->target, s->device.argument, &s->device.measurer));
+  s->device.desc->describe(s->device.measurer, &s->device.facts);
+  if (s->device.desc->set_pace) s->device.desc->set_pace(s->device.measurer, &s->device.pace);
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task *task = &s->network->task[t];
     seer_measure_task own = {t, task->dag, s->task[t].sketches, s->space, weight_bytes};
@@ -221,7 +223,7 @@ static seer_status choose_measurer(seer_session *s) {
   SEER_TRY(seer_measure_find(seer_context_str(s->context, SEER_OPT_MEASURE), s->arena, &choice));
   s->device.desc = choice.desc;
   s->device.argument = choice.argument;
-  s->device.delay_s = choice.delay_s;
+  s->device.pace = (seer_measure_pace){choice.delay_s, &s->is_stopped};
   return SEER_OK;
 }
 

@@ -32,7 +32,7 @@ seer_record seer_contender_record(
       .cls = SEER_MEASURED_OK,
       .origin = seer_origin_name(SEER_ORIGIN_PAIRS),
       .seconds = c->ab.seconds,
-      .reference_s = s->drift.reference_s * s->drift.now,
+      .reference_s = s->drift.reference_s * s->drift.now[0],
       .n_samples = 1,
       .sample = {c->ab.seconds},
       .round = s->state.n_pick,

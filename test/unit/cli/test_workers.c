@@ -175,8 +175,8 @@ static void judge_with(const char *deaths, seer_measured_class want) {
   if (cls != want) fail_msg("%s: check: %d, %s", deaths, (int)cls, message);
   seer_schedule contenders[2] = {requests[2].schedule, requests[3].schedule};
   seer_measure_ab ab[2];
-  must(
-      seer_measure_local.compare(w.measurer, 0, contenders, 2, &requests[0].schedule, 3, ab, NULL));
+  must(seer_measure_local.compare(
+      w.measurer, SEER_MEASURE_HOME, 0, contenders, 2, &requests[0].schedule, 3, ab, NULL));
   for (int k = 0; k < 2; k++) assert_int_equal(ab[k].n_pairs, want ? 0 : 3);
   close_world(&w);
 }

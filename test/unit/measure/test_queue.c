@@ -67,19 +67,22 @@ typedef struct {
   uint32_t turns, left;  // of the loop, until an answer
   uint32_t n_asked, n_restarts, n_lost;
   char now;
-  bool shares, is_busy, must_restart;
+  bool is_busy, must_restart, is_starting;
+  const cpu_set_t *processors;
+  uint32_t turns_to_start, left_to_start;
   uint32_t job;
   int fd;
 } made_up;
 
 static seer_endpoint_facts describe(const seer_endpoint *e) {
-  return (seer_endpoint_facts){"made-up", ((const made_up *)e)->shares};
+  return (seer_endpoint_facts){"made-up", ((const made_up *)e)->processors};
 }
 
 static seer_status ask(seer_endpoint *e, const seer_endpoint_order *order) {
   made_up *m = (made_up *)e;
   assert_false(m->is_busy);  // one thing at a time
   assert_false(m->must_restart);
+  assert_false(m->is_starting);
   assert_int_equal(m->n_lost, 0);
   m->n_asked++;
   m->now = *m->script ? *m->script++ : 'o';
@@ -94,8 +97,9 @@ static seer_status ask(seer_endpoint *e, const seer_endpoint_order *order) {
 
 static void poll(const seer_endpoint *e, int *out_fd, uint64_t *out_until_ns) {
   const made_up *m = (const made_up *)e;
-  *out_fd = m->now == 'h' ? -1 : m->fd;
-  *out_until_ns = m->now == 'h' ? 0 : UINT64_MAX;
+  bool hangs = m->now == 'h' && !m->is_starting;
+  *out_fd = hangs ? -1 : m->fd;
+  *out_until_ns = hangs ? 0 : UINT64_MAX;
 }
 
 static seer_status answer(seer_endpoint *e, seer_arena *arena, bool *out_is_over,
@@ -115,12 +119,29 @@ static seer_status restart(seer_endpoint *e) {
   made_up *m = (made_up *)e;
   m->n_restarts++;
   m->is_busy = m->must_restart = false;
+  m->is_starting = true;
+  m->left_to_start = m->turns_to_start;
   return m->now == 'x' ? SEER_FAIL(DEVICE, "it does not come up") : SEER_OK;
+}
+
+static seer_status rise(seer_endpoint *e, bool *out_is_up) {
+  made_up *m = (made_up *)e;
+  assert_true(m->is_starting);
+  *out_is_up = m->left_to_start == 0;
+  m->is_starting = !*out_is_up;
+  if (m->left_to_start > 0) m->left_to_start--;
+  return SEER_OK;
 }
 
 static void lost(seer_endpoint *e) { ((made_up *)e)->n_lost++; }
 
-static const seer_endpoint_desc made_up_desc = {describe, ask, poll, answer, restart, lost};
+static const seer_endpoint_desc made_up_desc = {.describe = describe,
+    .ask = ask,
+    .poll = poll,
+    .answer = answer,
+    .restart = restart,
+    .rise = rise,
+    .lost = lost};
 
 typedef struct {
   seer_context *context;
@@ -177,8 +198,8 @@ static void open_world(world *w, uint32_t n_jobs, uint32_t n_devices) {
   must(seer_os_write_all(w->fds[1], "x", 1));
   w->devices.context = w->context;
   for (uint32_t k = 0; k < n_devices; k++) {
-    w->device[k] = (made_up){
-        .endpoint = {&made_up_desc}, .script = "", .turns = 1, .fd = w->fds[0], .shares = true};
+    w->device[k] =
+        (made_up){.endpoint = {&made_up_desc}, .script = "", .turns = 1, .fd = w->fds[0]};
     seer_devices_add(&w->devices, &w->device[k].endpoint);
   }
   seer_queue_init(&w->queue, n_jobs, w->arena);
@@ -186,7 +207,12 @@ static void open_world(world *w, uint32_t n_jobs, uint32_t n_devices) {
 }
 
 static seer_device_work work_of(world *w) {
-  return (seer_device_work){w, &w->queue, w->arena, order, take, fail_job};
+  return (seer_device_work){.user = w,
+      .queue = &w->queue,
+      .arena = w->arena,
+      .order = order,
+      .take = take,
+      .fail = fail_job};
 }
 
 static void close_world(world *w) {
@@ -216,18 +242,21 @@ typedef struct {
   const char *why;
 } misfortune;
 
-// 20 jobs on two devices; what is asked of both is 20 and what went back.
+// What one device could not do the other one takes, while that is started again: it is lost if
+// both die over it. 20 jobs on two devices; what is asked of both is 20 and what went back.
 static void misfortunes_cost_what_they_must(void **state) {
   (void)state;
   static const misfortune table[] = {
       {{"", ""}, SEER_MEASURED_OK, 0, 20, 0, ""},
       {{"od", ""}, SEER_MEASURED_OK, 0, 21, 1, ""},
-      {{"dd", ""}, SEER_MEASURED_RUN_CRASH, 1, 21, 2, "killed by signal 9"},
+      {{"dd", ""}, SEER_MEASURED_OK, 0, 22, 2, ""},
+      {{"d", "od"}, SEER_MEASURED_RUN_CRASH, 1, 21, 2, "killed by signal 9"},
       {{"n", ""}, SEER_MEASURED_OK, 0, 21, 1, ""},
-      {{"nn", ""}, SEER_MEASURED_RUN_CRASH, 1, 21, 2, "nonsense"},
-      {{"dn", ""}, SEER_MEASURED_RUN_CRASH, 1, 21, 2, "nonsense"},
+      {{"n", "on"}, SEER_MEASURED_RUN_CRASH, 1, 21, 2, "nonsense"},
+      {{"d", "on"}, SEER_MEASURED_RUN_CRASH, 1, 21, 2, "nonsense"},
       {{"u", ""}, SEER_MEASURED_OK, 0, 21, 1, ""},
-      {{"uu", ""}, SEER_MEASURED_RUN_CRASH, 1, 21, 2, "not reached"},
+      {{"uu", ""}, SEER_MEASURED_OK, 0, 22, 2, ""},
+      {{"uud", ""}, SEER_MEASURED_OK, 0, 23, 3, ""},
       {{"h", ""}, SEER_MEASURED_RUN_TIMEOUT, 1, 20, 1, "took too long"},
       {{"dddd", "dddd"}, SEER_MEASURED_RUN_CRASH, 4, 24, 8, "signal 9"},
       {{"x", ""}, SEER_MEASURED_OK, 0, 21, 1, ""},
@@ -295,20 +324,51 @@ static void what_is_known_is_not_asked(void **state) {
   close_world(&w);
 }
 
-// While a builder works, only those on processors of their own are asked.
+// Where somebody works, only those on other processors are asked.
 static void sharers_wait_for_builders(void **state) {
   (void)state;
   world w;
-  open_world(&w, 20, 2);
-  w.device[1].shares = false;
+  cpu_set_t first, second;
+  CPU_ZERO(&first);
+  CPU_ZERO(&second);
+  CPU_SET(0, &first);
+  CPU_SET(1, &second);
+  open_world(&w, 20, 3);
+  w.device[0].processors = &first;
+  w.device[1].processors = &second;
   const seer_device_work work = work_of(&w);
-  must(seer_devices_hand_out(&w.devices, &work, true));
+  must(seer_devices_hand_out(&w.devices, &work, &first));
   assert_int_equal(w.device[0].n_asked, 0);
   assert_int_equal(w.device[1].n_asked, 1);
-  must(seer_devices_hand_out(&w.devices, &work, false));
-  assert_int_equal(w.device[0].n_asked, 1);
-  assert_int_equal(w.device[1].n_asked, 1);
-  assert_true(seer_devices_share(&w.devices));
+  assert_int_equal(w.device[2].n_asked, 1);  // it has none that could be busy
+  must(seer_devices_hand_out(&w.devices, &work, NULL));
+  for (uint32_t k = 0; k < 3; k++) assert_int_equal(w.device[k].n_asked, 1);
+  close_world(&w);
+}
+
+// A pace is kept by each device, also behind the last job, until the user has stopped.
+static void a_pace_is_kept(void **state) {
+  (void)state;
+  volatile sig_atomic_t is_stopped = 0;
+  const seer_measure_pace pace = {0.01, &is_stopped};
+  world w;
+  open_world(&w, 6, 2);
+  seer_device_work work = work_of(&w);
+  work.pace = &pace;
+  work.start_ns = seer_os_now_ns();
+  must(seer_devices_run(&w.devices, &work));
+  all_ended(&w, SEER_MEASURED_OK, 0);
+  assert_true(seer_os_now_ns() - work.start_ns >= 30000000u);
+  assert_int_equal(w.device[0].n_asked, 3);  // none is done before it is due
+  work.start_ns += 3600u * (uint64_t)1000000000u;
+  seer_queue_init(&w.queue, 1, w.arena);
+  seer_queue_built(&w.queue, 0, true);
+  must(seer_devices_hand_out(&w.devices, &work, NULL));
+  const bool ready[2] = {true, true};
+  must(seer_devices_take(&w.devices, &work, ready));
+  assert_true(seer_queue_is_done(&w.queue) && seer_devices_are_due(&w.devices, &work));
+  is_stopped = 1;
+  assert_false(seer_devices_are_due(&w.devices, &work));
   close_world(&w);
 }
 
@@ -316,11 +376,11 @@ static void sharers_wait_for_builders(void **state) {
 static uint32_t count_turns(world *w) {
   const seer_device_work work = work_of(w);
   for (uint32_t n = 0;; n++) {
-    must(seer_devices_hand_out(&w->devices, &work, false));
+    must(seer_devices_hand_out(&w->devices, &work, NULL));
     if (seer_queue_is_done(&w->queue)) return n;
     seer_watch watch;
     seer_watch_begin(&watch);
-    seer_devices_watch(&w->devices, &watch);
+    seer_devices_watch(&w->devices, &work, &watch);
     seer_watch_wait(&watch);
     must(seer_devices_take(&w->devices, &work, watch.is_ready));
   }
@@ -348,6 +408,21 @@ static void devices_add_up(void **state) {
   close_world(&w);
 }
 
+// A device that takes 1000 turns to come up again costs these, and the others nothing.
+static void a_restart_stops_nobody_else(void **state) {
+  (void)state;
+  enum { TURNS = 30, JOBS = 100 };
+  world w;
+  open_world(&w, JOBS, 2);
+  w.device[0].script = "od";
+  w.device[0].turns_to_start = 1000;
+  for (uint32_t k = 0; k < 2; k++) w.device[k].turns = TURNS;
+  assert_in_range(
+      count_turns(&w), (JOBS * TURNS + 1000) / 2, (JOBS * TURNS + 1000) / 2 + 3 * TURNS);
+  all_ended(&w, SEER_MEASURED_OK, 0);
+  close_world(&w);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_job_goes_through_all_states),
@@ -356,7 +431,9 @@ int main(void) {
       cmocka_unit_test(who_is_gone_is_left_out),
       cmocka_unit_test(what_is_known_is_not_asked),
       cmocka_unit_test(sharers_wait_for_builders),
+      cmocka_unit_test(a_pace_is_kept),
       cmocka_unit_test(devices_add_up),
+      cmocka_unit_test(a_restart_stops_nobody_else),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,10 +260,10 @@ static void unknown_schedules_are_failures(void **state) {
   assert_int_equal(cls, SEER_MEASURED_BUILD_ERROR);
   const seer_schedule both[2] = {pool[0], requests[1].schedule};
   seer_measure_ab ab[2];
-  must(measure->compare(measurer, 7, both, 2, &pool[0], 5, ab, NULL));
+  must(measure->compare(measurer, SEER_MEASURE_HOME, 7, both, 2, &pool[0], 5, ab, NULL));
   assert_true(ab[0].n_pairs == 5 && ab[0].speedup == 1);
   assert_int_equal(ab[1].n_pairs, 0);
-  must(measure->compare(measurer, 7, both, 2, &both[1], 5, ab, NULL));
+  must(measure->compare(measurer, SEER_MEASURE_HOME, 7, both, 2, &both[1], 5, ab, NULL));
   assert_int_equal(ab[0].n_pairs, 0);
   measure->close(measurer);
   close_world(&w);

@@ -38,14 +38,15 @@ static struct {
   seer_schedule of[8];
 } slow;
 
-static seer_status compare_slowly(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
-    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
-    seer_measure_pair *out_pairs) {
+static seer_status compare_slowly(seer_measurer *m, uint32_t device, uint32_t task,
+    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
   bool is_slow = false;
   for (uint32_t k = 0; k < n; k++)
     is_slow = is_slow || seer_schedule_equal(&contenders[k], &slow.of[task]);
   if (!is_slow || slow.pairs == SEER_MEASURED_OK)
-    return slow.other->compare(m, task, contenders, n, baseline, n_pairs, out_ab, out_pairs);
+    return slow.other->compare(
+        m, device, task, contenders, n, baseline, n_pairs, out_ab, out_pairs);
   for (uint32_t k = 0; k < n; k++) out_ab[k] = (seer_measure_ab){.cls = slow.pairs};
   return SEER_OK;
 }

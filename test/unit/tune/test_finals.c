@@ -32,9 +32,10 @@ static double take(seer_measurer *m, const seer_schedule *schedule) {
   return m->seconds[schedule->knob[0]] * exp(m->noise * seer_rng_normal(&m->rng));
 }
 
-static seer_status compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
-    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
-    seer_measure_pair *out_pairs) {
+static seer_status compare(seer_measurer *m, uint32_t device, uint32_t task,
+    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
+  (void)device;
   assert_true(n >= 1 && n <= SEER_MEASURE_MAX_CONTENDERS && n_pairs <= SEER_MEASURE_MAX_PAIRS);
   assert_true(m->n_calls < MAX_CALLS);
   m->task_of[m->n_calls++] = task;
@@ -62,6 +63,7 @@ static const seer_measure_desc noisy = {.name = "noisy", .compare = compare};
 // ---- the court
 typedef struct {
   uint32_t wrong;  // id of one whose answer is wrong; 0: none
+  uint32_t slow_elsewhere;  // of one that is not accepted for it
   seer_finals_pace pace;
   bool holder_may_stay;
   uint32_t accepted, n_accepted, n_defended, n_concluded, n_checked;  // accepted: an id
@@ -79,10 +81,12 @@ static seer_status check(void *user, uint32_t task, const seer_finalist *c, bool
   return SEER_OK;
 }
 
-static seer_status accept(
-    void *user, uint32_t task, const seer_finalist *c, const seer_measure_ab *fresh) {
+static seer_status accept(void *user, uint32_t task, const seer_finalist *c,
+    const seer_measure_ab *fresh, bool *out_accepted) {
   court *own = user;
   (void)task;
+  *out_accepted = c->schedule.knob[0] != own->slow_elsewhere || own->slow_elsewhere == 0;
+  if (!*out_accepted) return SEER_OK;
   own->accepted = c->schedule.knob[0];
   own->n_accepted++;
   own->fresh = *fresh;
@@ -159,7 +163,7 @@ static bool is_accepted_by_the_same_pairs(hall *h, uint32_t n, double *out_speed
   seer_measure_ab ab, best = {.speedup = 0};
   for (uint32_t k = 1; k <= n; k++) {
     seer_schedule one = schedule_of(k);
-    must(compare(&h->m, 0, &one, 1, &untuned, 15, &ab, pairs));
+    must(compare(&h->m, SEER_MEASURE_HOME, 0, &one, 1, &untuned, 15, &ab, pairs));
     if (ab.speedup > best.speedup) best = ab;
   }
   *out_speedup = best.speedup;
@@ -356,6 +360,20 @@ static void test_a_wrong_one_gives_way(void **state) {
   close_hall(&h);
 }
 
+// So does one that is faster here only.
+static void test_one_that_is_slow_elsewhere_gives_way(void **state) {
+  (void)state;
+  hall h;
+  open_hall(&h, 1, 0.01);
+  h.m.seconds[3] = 0.5;
+  h.m.seconds[4] = 0.8;
+  h.court.slow_elsewhere = 3;
+  (void)hold(&h, 12, 0);
+  assert_int_equal(h.court.accepted, 4);
+  assert_int_equal(h.court.n_accepted, 1);
+  close_hall(&h);
+}
+
 // One that is not faster does so, too; the last of many does not get another chance by chance.
 static void test_asking_ends(void **state) {
   (void)state;
@@ -516,6 +534,7 @@ int main(void) {
       cmocka_unit_test(test_tasks_take_turns),
       cmocka_unit_test(test_one_that_crashes_in_the_middle), cmocka_unit_test(test_all_crash),
       cmocka_unit_test(test_a_wrong_one_gives_way), cmocka_unit_test(test_asking_ends),
+      cmocka_unit_test(test_one_that_is_slow_elsewhere_gives_way),
       cmocka_unit_test(test_a_holder_stays_where_nobody_beats_it),
       cmocka_unit_test(test_a_holder_that_is_beaten_goes),
       cmocka_unit_test(test_a_holder_defends_itself),

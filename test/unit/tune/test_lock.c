@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "base/os_fault.h"
 #include "measure/backends.h"
-#include "measure/device.h"
+#include "measure/lock.h"
 #include "support/test.h"
 
 typedef struct {
@@ -50,16 +50,16 @@ static void tell(void *user, const char *text) {
 }
 
 static seer_status take(
-    world *w, const seer_measure_desc *measure, seer_device *out, bool *out_over) {
+    world *w, const seer_measure_desc *measure, seer_measure_lock *out, bool *out_over) {
   const seer_waiter waiter = {is_over, tell, w};
-  return seer_device_take(w->context, measure, &waiter, out, out_over);
+  return seer_measure_lock_take(w->context, measure, &waiter, out, out_over);
 }
 
 static void it_is_taken_by_one_at_a_time(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  seer_device first, second;
+  seer_measure_lock first, second;
   bool gave_up;
   must(take(&w, &seer_measure_local, &first, &gave_up));
   assert_true(first.lock_fd >= 0 && !gave_up);
@@ -71,16 +71,16 @@ static void it_is_taken_by_one_at_a_time(void **state) {
   must(take(&w, &seer_measure_local, &second, &gave_up));
   assert_true(second.lock_fd < 0 && gave_up);
   assert_int_equal(w.n_told, 1);  // however often it looks
-  seer_device_release(&second);
-  seer_device_release(&first);
-  seer_device_release(&first);
+  seer_measure_lock_release(&second);
+  seer_measure_lock_release(&first);
+  seer_measure_lock_release(&first);
   must(seer_os_try_lock(w.lock, &w.held));
   w.over_at = 0;
   w.let_go_at = w.n_asked + 2;
   must(take(&w, &seer_measure_local, &second, &gave_up));
   assert_true(second.lock_fd >= 0 && !gave_up);
   assert_int_equal(w.n_told, 2);
-  seer_device_release(&second);
+  seer_measure_lock_release(&second);
   close_world(&w);
 }
 
@@ -89,7 +89,7 @@ static void without_a_lock(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  seer_device device;
+  seer_measure_lock device;
   bool gave_up;
   must(seer_context_set(w.context, "device-lock", "/nowhere/lock"));
   seer_status status = take(&w, &seer_measure_local, &device, &gave_up);
@@ -99,7 +99,7 @@ static void without_a_lock(void **state) {
   seer_context *usual = seer_context_create_default();
   const seer_waiter waiter = {is_over, tell, &w};
   seer_os_plant_fault(1);
-  must(seer_device_take(usual, &seer_measure_local, &waiter, &device, &gave_up));
+  must(seer_measure_lock_take(usual, &seer_measure_local, &waiter, &device, &gave_up));
   seer_os_plant_fault(0);
   assert_true(device.lock_fd < 0 && !gave_up);
   seer_context_destroy(usual);

@@ -9,8 +9,8 @@
 //
 // Threads: one uses a device. Its wait ends when `is_over` says so, which is asked ten times a
 // second.
-#ifndef SEER_MEASURE_DEVICE_H
-#define SEER_MEASURE_DEVICE_H
+#ifndef SEER_MEASURE_LOCK_H
+#define SEER_MEASURE_LOCK_H
 
 #include "base/waiter.h"
 #include "measure/measure.h"
@@ -18,16 +18,16 @@
 
 typedef struct {
   int lock_fd;  // -1: not held
-} seer_device;
-#define SEER_DEVICE_NONE ((seer_device){-1})
+} seer_measure_lock;
+#define SEER_MEASURE_LOCK_NONE ((seer_measure_lock){-1})
 
 // Takes it, for a measurer whose times are of this machine; for others (seer_measure_desc) nothing
 // is done. *out_device is to be released whatever happens. *out_is_over: the waiter gave up. Where
 // no lock can be made, and none was named, that is logged, and work goes on: a second tuner would
 // not be noticed. Errors: of a file that was named.
-SEER_MUST_USE seer_status seer_device_take(const seer_context *context,
-    const seer_measure_desc *measure, const seer_waiter *waiter, seer_device *out_device,
+SEER_MUST_USE seer_status seer_measure_lock_take(const seer_context *context,
+    const seer_measure_desc *measure, const seer_waiter *waiter, seer_measure_lock *out_device,
     bool *out_is_over);
-void seer_device_release(seer_device *device);  // one that is not held: nothing
+void seer_measure_lock_release(seer_measure_lock *device);  // one that is not held: nothing
 
 #endif

@@ -1,5 +1,5 @@
 // device.c - a lock on a file that all users of a machine share.
-#include "measure/device.h"
+#include "measure/lock.h"
 
 #include "base/os.h"
 
@@ -19,7 +19,7 @@ static const char *find_path(const seer_context *context, seer_arena *arena) {
 }
 
 static seer_status await(
-    const char *path, const seer_waiter *waiter, seer_device *out, bool *out_is_over) {
+    const char *path, const seer_waiter *waiter, seer_measure_lock *out, bool *out_is_over) {
   for (bool is_told = false;; is_told = true) {
     SEER_TRY(seer_os_try_lock(path, &out->lock_fd));
     if (out->lock_fd >= 0) return SEER_OK;
@@ -32,9 +32,9 @@ static seer_status await(
   }
 }
 
-seer_status seer_device_take(const seer_context *context, const seer_measure_desc *measure,
-    const seer_waiter *waiter, seer_device *out_device, bool *out_is_over) {
-  *out_device = SEER_DEVICE_NONE;
+seer_status seer_measure_lock_take(const seer_context *context, const seer_measure_desc *measure,
+    const seer_waiter *waiter, seer_measure_lock *out_device, bool *out_is_over) {
+  *out_device = SEER_MEASURE_LOCK_NONE;
   *out_is_over = false;
   if (!measure->is_on_device) return SEER_OK;
   seer_arena *arena = seer_arena_create("device");
@@ -51,7 +51,7 @@ seer_status seer_device_take(const seer_context *context, const seer_measure_des
   return status;
 }
 
-void seer_device_release(seer_device *device) {
+void seer_measure_lock_release(seer_measure_lock *device) {
   seer_os_close(device->lock_fd);
-  *device = SEER_DEVICE_NONE;
+  *device = SEER_MEASURE_LOCK_NONE;
 }

@@ -1,0 +1,27 @@
+// places.h - which processors devices and builders have.
+//
+//   no devices are named     one device of all processors; builders have them, too, and take turns
+//   some processors are left builders have these, without the siblings of what is timed on where
+//                            others are there, and go on while candidates are timed
+//   none is left             each builder has a device's, and takes turns with that one
+//
+// Pure but for the system's topology. Threads: any.
+#ifndef SEER_MEASURE_LOCAL_PLACES_H
+#define SEER_MEASURE_LOCAL_PLACES_H
+
+#include "measure/measure.h"
+#include "setup/device.h"
+
+typedef struct {
+  uint32_t n_devices, n_places, n_builders;
+  const char *name[SEER_MEASURE_MAX_DEVICES];  // of a device; those of the list, or static
+  cpu_set_t device[SEER_MEASURE_MAX_DEVICES];
+  cpu_set_t place[SEER_MEASURE_MAX_DEVICES];  // of builders, in turns
+} seer_local_places;
+
+// n_builders: that were asked for; 0: as many as they have processors to work on at a time, by
+// `n_threads`, which this process may use, where no devices are named.
+void seer_local_places_find(const seer_device_list *devices, const seer_device_machine *machine,
+    uint32_t n_builders, uint32_t n_threads, seer_local_places *out_places);
+
+#endif
