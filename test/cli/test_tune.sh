@@ -180,7 +180,7 @@ tr -d '\n' <stdout >line  # lines are broken
 grep -q -e "-threads=1 " line || { echo "FAILED: info does not say one thread"; exit 1; }
 expect_status 0 "$FAMILYSEER" verify grouped/model.so mlp
 all=$(python3 -c 'import os; print(",".join("cpu:%d" % c for c in sorted(os.sched_getaffinity(0))[:2]))')
-expect_status 0 "$FAMILYSEER" tune mlp --ignore-records --trials 40 --devices "$all" --json -o grouped
+expect_status 0 "$FAMILYSEER" tune mlp --records devices.sqlite --trials 40 --devices "$all" --json -o grouped
 cp stdout events
 expect_status 0 "$FAMILYSEER" verify grouped/model.so mlp
 python3 - "$all" <<'END'
