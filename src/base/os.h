@@ -160,8 +160,9 @@ void seer_os_return_memory(void);
 
 // ---- advisory lock on a file (flock), which other users' processes may lock, too: made readable
 // for all where it is not there, opened without following a link. *out_fd -1: somebody else holds
-// it; seer_os_close releases it. Errors: IO, INVALID what is at the path is no file of its own.
-SEER_MUST_USE seer_status seer_os_try_lock(const char *path, int *out_fd);
+// it, or, of a shared lock, not shared; seer_os_close releases it. Errors: IO, INVALID what is at
+// the path is no file of its own.
+SEER_MUST_USE seer_status seer_os_try_lock(const char *path, bool is_shared, int *out_fd);
 // A folder, no link to one, in which everybody may make files and remove their own only.
 bool seer_os_is_shared_dir(const char *path);
 

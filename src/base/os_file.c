@@ -459,7 +459,7 @@ static bool is_at(int fd, const char *path) {
 }
 
 // *out_again: what is at the path is being made, or was removed meanwhile.
-static seer_status try_lock_once(const char *path, int *out_fd, bool *out_again) {
+static seer_status try_lock_once(const char *path, bool is_shared, int *out_fd, bool *out_again) {
   *out_again = false;
   int fd = open_lock(path);
   if (fd < 0) {
@@ -473,7 +473,7 @@ static seer_status try_lock_once(const char *path, int *out_fd, bool *out_again)
   int result = 0;
   if (!status) {
     do {
-      result = flock(fd, LOCK_EX | LOCK_NB);
+      result = flock(fd, (is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
     } while (result != 0 && errno == EINTR);
   }
   bool is_held = !status && result != 0 && errno == EWOULDBLOCK;
@@ -490,12 +490,12 @@ static seer_status try_lock_once(const char *path, int *out_fd, bool *out_again)
   return status;
 }
 
-seer_status seer_os_try_lock(const char *path, int *out_fd) {
+seer_status seer_os_try_lock(const char *path, bool is_shared, int *out_fd) {
   *out_fd = -1;
   TRY_FAULT("cannot lock", path);
   for (int i = 1;; i++) {
     bool is_again;
-    seer_status status = try_lock_once(path, out_fd, &is_again);
+    seer_status status = try_lock_once(path, is_shared, out_fd, &is_again);
     if (!status || !is_again || i == LOCK_TRIES) return status;
     seer_status_free(status);
     seer_os_sleep_ns(LOCK_PAUSE_NS);

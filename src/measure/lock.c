@@ -18,14 +18,37 @@ static const char *find_path(const seer_context *context, seer_arena *arena) {
   return NULL;
 }
 
-static seer_status await(
-    const char *path, const seer_waiter *waiter, seer_measure_lock *out, bool *out_is_over) {
+static seer_status take_one(
+    const char *path, bool is_shared, seer_measure_lock *lock, bool *out_is_held) {
+  int fd;
+  SEER_TRY(seer_os_try_lock(path, is_shared, &fd));
+  *out_is_held = fd >= 0;
+  if (fd >= 0) lock->fd[lock->n++] = fd;
+  return SEER_OK;
+}
+
+// The machine, or it shared and each of `processors` (NULL: all of it). All or none: who waits
+// holds nothing that another one waits for.
+static seer_status take_all(
+    const char *path, const cpu_set_t *processors, seer_arena *arena, seer_measure_lock *lock) {
+  bool is_held;
+  seer_status status = take_one(path, processors != NULL, lock, &is_held);
+  for (uint32_t cpu = 0; processors && !status && is_held && cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET(cpu, processors))
+      status = take_one(seer_arena_printf(arena, "%s.%u", path, cpu), false, lock, &is_held);
+  if (status || !is_held) seer_measure_lock_release(lock);
+  return status;
+}
+
+static seer_status await(const char *path, const cpu_set_t *processors, seer_arena *arena,
+    const seer_waiter *waiter, seer_measure_lock *out, bool *out_is_over) {
   for (bool is_told = false;; is_told = true) {
-    SEER_TRY(seer_os_try_lock(path, &out->lock_fd));
-    if (out->lock_fd >= 0) return SEER_OK;
+    SEER_TRY(take_all(path, processors, arena, out));
+    if (seer_measure_lock_is_held(out)) return SEER_OK;
     if (!is_told)
-      waiter->tell(
-          waiter->user, "another tuner is measuring on this machine; waiting for it to end");
+      waiter->tell(waiter->user,
+          processors ? "another tuner is measuring on these processors; waiting for it to end"
+                     : "another tuner is measuring on this machine; waiting for it to end");
     *out_is_over = seer_waiter_is_over(waiter);
     if (*out_is_over) return SEER_OK;
     seer_os_sleep_ns(LOOK_NS);
@@ -33,13 +56,15 @@ static seer_status await(
 }
 
 seer_status seer_measure_lock_take(const seer_context *context, const seer_measure_desc *measure,
-    const seer_waiter *waiter, seer_measure_lock *out_device, bool *out_is_over) {
-  *out_device = SEER_MEASURE_LOCK_NONE;
+    const seer_waiter *waiter, seer_measure_lock *out_lock, bool *out_is_over) {
+  out_lock->n = 0;
   *out_is_over = false;
   if (!measure->is_on_device) return SEER_OK;
   seer_arena *arena = seer_arena_create("device");
   const char *path = find_path(context, arena);
-  seer_status status = path ? await(path, waiter, out_device, out_is_over)
+  const seer_device_machine here = seer_device_machine_here(0);
+  const cpu_set_t *processors = seer_context_devices(context)->n > 0 ? &here.allowed : NULL;
+  seer_status status = path ? await(path, processors, arena, waiter, out_lock, out_is_over)
                             : SEER_FAIL(NOT_FOUND, "no folder that all users share");
   if (status && !seer_context_is_set(context, SEER_OPT_DEVICE_LOCK)) {
     seer_log(context, "measure", 0, "%s; a second tuner on this machine would not be noticed",
@@ -51,7 +76,6 @@ seer_status seer_measure_lock_take(const seer_context *context, const seer_measu
   return status;
 }
 
-void seer_measure_lock_release(seer_measure_lock *device) {
-  seer_os_close(device->lock_fd);
-  *device = SEER_MEASURE_LOCK_NONE;
+void seer_measure_lock_release(seer_measure_lock *lock) {
+  while (lock->n > 0) seer_os_close(lock->fd[--lock->n]);
 }

@@ -93,6 +93,7 @@ BELOW = [
       "!d->is_left_out && d->job == NO_JOB", "test_measure_queue"),
     F("a slower device has no pace", "guard", QUEUE + "devices.c", "d->due_ns += (uint64_t)", "d->due_ns += 0 * (uint64_t)", "test_measure_queue"),
     F("builders work where is timed", "guard", QUEUE + "places.c", "  take_away(&left, &timed);\n", "", "test_measure_places"),
+    F("processors have shared locks", "guard", "src/measure/lock.c", "path, cpu), false, lock", "path, cpu), true, lock", "test_tune_lock"),
     F("who hangs is asked again as it is", "stale", QUEUE + "devices.c", "SEER_MEASURED_RUN_TIMEOUT, \"the run took too long\");\n  return restart(all, k, work);",
       "SEER_MEASURED_RUN_TIMEOUT, \"the run took too long\");\n  return work->user ? SEER_OK : restart(all, k, work);", "test_measure_queue"),
 ]

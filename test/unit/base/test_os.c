@@ -383,31 +383,31 @@ static void locks_exclude(void **state) {
   const char *path = in_folder("lock"), *link_path = in_folder("link");
   int first, second;
   mode_t before = umask(0077);
-  must(seer_os_try_lock(path, &first));
+  must(seer_os_try_lock(path, false, &first));
   (void)umask(before);
   assert_true(first >= 0);
   struct stat info;
   assert_int_equal(stat(path, &info), 0);
   assert_int_equal(info.st_mode & 07777, 0444);  // other users can open it
-  must(seer_os_try_lock(path, &second));
+  must(seer_os_try_lock(path, false, &second));
   assert_int_equal(second, -1);
   // Removed: who has it locked holds what nobody comes to any more.
   assert_int_equal(unlink(path), 0);
-  must(seer_os_try_lock(path, &second));
+  must(seer_os_try_lock(path, false, &second));
   assert_true(second >= 0);
   seer_os_close(first);
-  must(seer_os_try_lock(path, &first));
+  must(seer_os_try_lock(path, false, &first));
   assert_int_equal(first, -1);
   seer_os_close(second);
   // What stands under the name of somebody's choice is neither followed nor made nor waited for.
   const char *const others[] = {"target", "pipe", "both"};
   assert_int_equal(symlink(in_folder(others[0]), link_path), 0);
-  fails_with(seer_os_try_lock(link_path, &first), SEER_CODE_IO);
+  fails_with(seer_os_try_lock(link_path, false, &first), SEER_CODE_IO);
   assert_false(seer_os_exists(in_folder(others[0])));
   assert_int_equal(mkfifo(in_folder(others[1]), 0666), 0);
-  fails_with(seer_os_try_lock(in_folder(others[1]), &first), SEER_CODE_INVALID);
+  fails_with(seer_os_try_lock(in_folder(others[1]), false, &first), SEER_CODE_INVALID);
   assert_int_equal(link(path, in_folder(others[2])), 0);
-  fails_with(seer_os_try_lock(path, &first), SEER_CODE_INVALID);
+  fails_with(seer_os_try_lock(path, false, &first), SEER_CODE_INVALID);
   assert_int_equal(first, -1);
 }
 

@@ -1,5 +1,6 @@
 // Who measures takes the machine first; who waits for it says so, and can be stopped.
 #include <seer/familyseer.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,25 +63,72 @@ static void it_is_taken_by_one_at_a_time(void **state) {
   seer_measure_lock first, second;
   bool gave_up;
   must(take(&w, &seer_measure_local, &first, &gave_up));
-  assert_true(first.lock_fd >= 0 && !gave_up);
+  assert_true(seer_measure_lock_is_held(&first) && !gave_up);
   assert_int_equal(w.n_told, 0);
   // A formula's times are not this machine's.
   must(take(&w, &seer_measure_fake, &second, &gave_up));
-  assert_true(second.lock_fd < 0 && !gave_up);
+  assert_true(!seer_measure_lock_is_held(&second) && !gave_up);
   w.over_at = 3;
   must(take(&w, &seer_measure_local, &second, &gave_up));
-  assert_true(second.lock_fd < 0 && gave_up);
+  assert_true(!seer_measure_lock_is_held(&second) && gave_up);
   assert_int_equal(w.n_told, 1);  // however often it looks
   seer_measure_lock_release(&second);
   seer_measure_lock_release(&first);
   seer_measure_lock_release(&first);
-  must(seer_os_try_lock(w.lock, &w.held));
+  must(seer_os_try_lock(w.lock, false, &w.held));
   w.over_at = 0;
   w.let_go_at = w.n_asked + 2;
   must(take(&w, &seer_measure_local, &second, &gave_up));
-  assert_true(second.lock_fd >= 0 && !gave_up);
+  assert_true(seer_measure_lock_is_held(&second) && !gave_up);
   assert_int_equal(w.n_told, 2);
   seer_measure_lock_release(&second);
+  close_world(&w);
+}
+
+// With devices named it is the processors that are locked: beside others the machine is shared, and
+// who names none waits for all.
+static void processors_are_taken_by_one_at_a_time(void **state) {
+  (void)state;
+  world w;
+  cpu_set_t all, own;
+  open_world(&w);
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  uint32_t cpu = 0;
+  while (!CPU_ISSET(cpu, &all)) cpu++;
+  seer_measure_lock machine, first, second;
+  bool gave_up;
+  char text[32];
+  (void)snprintf(text, sizeof text, "cpu:%u", cpu);
+  CPU_ZERO(&own);
+  CPU_SET(cpu, &own);
+  assert_int_equal(sched_setaffinity(0, sizeof own, &own), 0);
+  seer_context *with = seer_context_create_default();
+  must(seer_context_set(with, "device-lock", w.lock));
+  must(seer_context_set(with, "devices", text));
+  must(seer_context_find_target(with));
+  const seer_waiter waiter = {is_over, tell, &w};
+  must(seer_measure_lock_take(with, &seer_measure_local, &waiter, &first, &gave_up));
+  assert_int_equal(first.n, 2);
+  w.over_at = w.n_asked + 1;  // the same processor again
+  must(seer_measure_lock_take(with, &seer_measure_local, &waiter, &second, &gave_up));
+  assert_true(gave_up && !seer_measure_lock_is_held(&second));
+  w.over_at = w.n_asked + 1;
+  must(take(&w, &seer_measure_local, &machine, &gave_up));
+  assert_true(gave_up && !seer_measure_lock_is_held(&machine));
+  // Somebody else's processor is nothing to this one.
+  must(seer_os_try_lock(seer_arena_printf(w.arena, "%s.%u", w.lock, cpu + 1), false, &w.held));
+  seer_measure_lock_release(&first);
+  must(seer_measure_lock_take(with, &seer_measure_local, &waiter, &second, &gave_up));
+  assert_true(!gave_up && seer_measure_lock_is_held(&second));
+  seer_measure_lock_release(&second);
+  must(take(&w, &seer_measure_local, &machine, &gave_up));
+  assert_true(!gave_up);
+  w.over_at = w.n_asked + 1;
+  must(seer_measure_lock_take(with, &seer_measure_local, &waiter, &first, &gave_up));
+  assert_true(gave_up);
+  seer_measure_lock_release(&machine);
+  seer_context_destroy(with);
+  assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
   close_world(&w);
 }
 
@@ -101,7 +149,7 @@ static void without_a_lock(void **state) {
   seer_os_plant_fault(1);
   must(seer_measure_lock_take(usual, &seer_measure_local, &waiter, &device, &gave_up));
   seer_os_plant_fault(0);
-  assert_true(device.lock_fd < 0 && !gave_up);
+  assert_true(!seer_measure_lock_is_held(&device) && !gave_up);
   seer_context_destroy(usual);
   close_world(&w);
 }
@@ -143,7 +191,7 @@ static void a_stop_ends_the_wait(void **state) {
     assert_non_null(strstr(seer_tuner_message(tuner), lock));
   }
   must(seer_os_make_dirs(folder));
-  must(seer_os_try_lock(lock, &w.held));
+  must(seer_os_try_lock(lock, false, &w.held));
   assert_int_equal(seer_tuner_tune(tuner), 0);
   assert_int_equal(h.n_wait, 1);
   assert_int_equal(h.n_done, 1);
@@ -158,6 +206,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(it_is_taken_by_one_at_a_time),
       cmocka_unit_test(without_a_lock),
+      cmocka_unit_test(processors_are_taken_by_one_at_a_time),
       cmocka_unit_test(a_stop_ends_the_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
