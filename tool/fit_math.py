@@ -80,6 +80,19 @@ def fit_f64():
            *remez(scaled, lambda t: (-at(t) * at(t)).exp(), low, high, 12, **limits), 19)
 
 
+def fit_pieces():
+    """erf by quarters: each piece around k/4, in x - k/4; the last one's end is raised to where a float is 1."""
+    decimal.getcontext().prec = 40
+    d = decimal.Decimal
+    one = lambda x: d(1)
+    limits = {"number": d, "grid": 400, "rounds": 8}
+    over = lambda u: erf_of(max(u, d("1e-30")).sqrt()) / max(u, d("1e-30")).sqrt()
+    report("erf, piece 0: erf x / x in x^2, |x| < 1/8", *remez(over, one, "1e-12", "0.015625", 2, **limits))
+    for k in range(1, 16):
+        raised = lambda t, k=k: erf_of(d(k) / 4 + t) + (d("1.8e-7") * t if k == 15 else 0)
+        report(f"erf, piece {k}", *remez(raised, one, "-0.125", "0.125", 6, **limits))
+
+
 def main():
     h = math.log(2) / 2 * 1.001
     series = lambda r: sum(r ** k / math.factorial(k + 2) for k in range(18))  # (exp r - 1 - r) / r^2
@@ -104,6 +117,7 @@ def main():
     report("erf: erf x / x - 1 in x^2, |x| < 1", *remez(lambda u: erf1(u) - 1, lambda u: 1.0, 0, 1.002, 6))
     report("erf: log erfc x, 1 <= x < 4", *remez(lambda x: math.log(math.erfc(x)), math.erfc, 0.998, 4.0, 8))
     fit_f64()
+    fit_pieces()
 
 
 main()

@@ -92,6 +92,13 @@ typedef struct {
   seer_gen_slot slot[SEER_GEN_MAX_SLOTS];
 } seer_gen_hoist;
 
+// Statements one after the other whose instructions are to take turns.
+#define SEER_GEN_TURNS 4
+typedef struct {
+  uint32_t n;  // statements so far
+  seer_vec mark[SEER_GEN_TURNS];  // where each of them begins
+} seer_gen_turns;
+
 // A reduction by products of matrices.
 typedef struct {
   seer_tile_matrix of;
@@ -158,6 +165,7 @@ typedef struct {
   seer_gen_hoist *hoist;
   seer_vec_shapes shapes;  // of registers outside of reductions; zeros: none
   uint32_t cleared;  // the loop whose reduction's sums begin at 0, set nowhere else; 0: none
+  seer_gen_turns *turns;  // of what is being emitted; NULL: none
   seer_gen_matrix *matrix;  // whose reduction is being emitted; NULL: none
   uint32_t n_tight;  // open loops that are tight windows
   int64_t fence;  // how many there were: loads before and after one are not the same
@@ -216,6 +224,8 @@ seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x);
 
 // ---- math/: each function states its error.
 seer_vec seer_gen_math(seer_gen *g, seer_expr_op op, seer_vec x);
+// math/pieces.c: erf of |x|, where the machine has picks.
+seer_vec seer_gen_erf_by_pieces(seer_gen *g, seer_vec x);
 seer_vec seer_gen_math_f64(seer_gen *g, seer_expr_op op, seer_vec x);
 typedef enum { SEER_GEN_FLOOR, SEER_GEN_CEIL, SEER_GEN_TRUNC, SEER_GEN_EVEN } seer_gen_rounding;
 // To an integer, f32 and f64, exactly as the instruction does it, the sign of zero too.

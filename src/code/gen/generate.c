@@ -78,6 +78,7 @@ seer_gen_machine seer_gen_machine_of(const seer_target *target) {
       .has_half = is_arm || seer_target_has(target, "f16c") || seer_target_has(target, "avx512f"),
       .has_rounding = !is_c && (!is_x86 || seer_target_has(target, "sse4.1")),
       .has_extremes = is_arm,
+      .has_picks = is_x86 && target->vector_bytes >= 64 && seer_target_has(target, "avx512f"),
       .masked_bytes = seer_target_has(target, "avx512bw") ? 1
           : seer_target_has(target, "avx")                ? 4
                                                           : 255};
@@ -86,6 +87,7 @@ seer_gen_machine seer_gen_machine_of(const seer_target *target) {
 seer_gen_machine seer_gen_machine_of_c(const seer_target *target) {
   seer_gen_machine machine = seer_gen_machine_of(target);
   machine.tile.multiplies_bytes = machine.tile.multiplies_halves = false;
+  machine.has_picks = false;
   return machine;
 }
 

@@ -13,6 +13,7 @@ typedef struct {
   bool has_half;  // f32 <-> f16 in hardware
   bool has_rounding;  // to integers, in hardware
   bool has_extremes;  // the smaller and the larger of two with NaN let through, in hardware
+  bool has_picks;  // an element of 16, by a number that a vector holds: SEER_VEC_PICK
   // masked loads and stores exist for elements of at least this many bytes
   uint32_t masked_bytes;
 } seer_gen_machine;

@@ -5,6 +5,21 @@
 
 static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone);
 
+// ---- turns
+// A series of a polynomial is some forty instructions that wait for each other; a processor looks
+// no further than two of them ahead. By turns, four are under way (doc/decisions, 85).
+
+static void end_turns(seer_gen *g) {
+  if (g->turns) seer_vec_take_turns(g->b, g->turns->mark, g->turns->n);
+  if (g->turns) g->turns->n = 0;
+}
+
+static void begin_statement(seer_gen *g) {
+  if (!g->turns) return;
+  if (g->turns->n == SEER_GEN_TURNS) end_turns(g);
+  g->turns->mark[g->turns->n++] = seer_vec_end_of_block(g->b);
+}
+
 // ---- loops
 
 static bool has_loop(const seer_gen *g, uint32_t id) {
@@ -39,6 +54,7 @@ static void emit_serial(seer_gen *g, uint32_t id) {
     if (plan->is_tight && k > 0) seer_gen_fence(g);
     seer_gen_block(g, node->body);
   }
+  end_turns(g);
   g->n_open--;
   seer_gen_end_loop(g, &loop);
   g->var[node->var].kind = SEER_GEN_UNBOUND;
@@ -105,13 +121,18 @@ static void emit_for(seer_gen *g, uint32_t id) {
     if (is_matrix) seer_gen_matrix_end(g);
     return;
   }
+  seer_gen_turns turns = {.n = 0};
+  bool takes_turns = g->tile->of[id].takes_turns && !g->turns;
+  if (takes_turns) g->turns = &turns;
   bool is_hoisted = !g->matrix && seer_gen_hoist_begin(g, id);
   g->n_tight += g->tile->of[id].is_tight;
   if (seer_gen_mode_of(g, id) == SEER_TILE_LOOP) {
     emit_serial(g, id);
   } else {
     seer_gen_for_copies(g, id, emit_copy, &b);
+    if (takes_turns) end_turns(g);
   }
+  if (takes_turns) g->turns = NULL;
   g->n_tight -= g->tile->of[id].is_tight;
   if (is_hoisted) seer_gen_hoist_end(g, id);
   if (is_matrix) seer_gen_matrix_end(g);
@@ -146,6 +167,7 @@ static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const se
 }
 
 static void emit_store(seer_gen *g, const seer_loop_node *node) {
+  begin_statement(g);
   seer_gen_addr addr[SEER_DAG_MAX_VALUES];
   for (uint32_t k = 0; k < node->n_values; k++) {
     seer_gen_address(g, node->buf[k], node->index, node->n_index, &addr[k]);

@@ -60,6 +60,10 @@ bool seer_llvm_has_lookup(const seer_target *target);
 // those instructions.
 LLVMValueRef seer_llvm_lookup(const seer_target *target, LLVMModuleRef module,
     LLVMBuilderRef builder, LLVMValueRef table, LLVMValueRef number);
+// The elements of `from` that `number` (i32, one lane or a power of two of them) names by its
+// lowest four bits. For AVX-512.
+LLVMValueRef seer_llvm_pick(
+    LLVMModuleRef module, LLVMBuilderRef builder, const seer_vec_picks *from, LLVMValueRef number);
 // The word that SINT_FLOAT `node` takes four bits of, with their sign, from place *out_low on,
 // where `target` has them by a look-up; 0: it takes something else, or the target has not.
 seer_vec seer_llvm_find_nibble(const seer_vec_code *code, const seer_target *target,

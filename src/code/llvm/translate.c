@@ -253,6 +253,8 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
       return half_of(t, node, x[0]);
     case SEER_VEC_SHUFFLE:
       return shuffle(t, node, x[0], x[1]);
+    case SEER_VEC_PICK:
+      return seer_llvm_pick(t->module, t->b, &t->code->picks[node->imm], x[0]);
     default:
       return NULL;
   }

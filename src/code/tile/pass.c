@@ -9,6 +9,7 @@
   X(modes)                                                                                        \
   X(matrices)                                                                                     \
   X(registers)                                                                                    \
+  X(series)                                                                                       \
   X(windows)                                                                                      \
   X(places)
 // clang-format on

@@ -35,6 +35,8 @@ typedef struct {
   bool is_register_choice;  // COPIES of a SERIAL loop, wherever bounds cut: it chooses registers
   // windows
   bool is_tight;  // iterations must not share their loads
+  // series
+  bool takes_turns;  // statements that come of it (LOOP: of an iteration) do so by turns
 } seer_tile_for;
 
 // Where a LOCAL buffer is kept.

@@ -21,9 +21,11 @@ static seer_status check_mode(const seer_tile *tile, uint32_t id) {
           of->lanes > tile->machine.vector_bytes))
     return SEER_FAIL(INVALID, "@%s: %u lanes, must be a power of two, at most %u", name, of->lanes,
         tile->machine.vector_bytes);
-  if (of->step == 0 || (of->step > 1 && (!is_serial || of->mode != SEER_TILE_LOOP)))
-    return SEER_FAIL(
-        INVALID, "@%s: by %u, only serial loops that stay are unrolled in part", name, of->step);
+  bool is_unroll = node->ann == SEER_LOOP_UNROLL;
+  if (of->step == 0 || (of->step > 1 && ((!is_serial && !is_unroll) || of->mode != SEER_TILE_LOOP)))
+    return SEER_FAIL(INVALID,
+        "@%s: by %u, only serial and unrolled loops that stay are unrolled in part", name,
+        of->step);
   if (of->step > 1 && (!of->is_exact || node->extent % of->step != 0))
     return SEER_FAIL(INVALID, "@%s: by %u, its %" PRId64 " iterations are no multiple, or are cut",
         name, of->step, node->extent);

@@ -28,14 +28,14 @@ static seer_vec new_node(seer_vec_code *code, const seer_vec_node *node) {
   return (seer_vec){code->n++};
 }
 
-static seer_vec_block *open_block(seer_vec_builder *b) {
+seer_vec_block *seer_vec_open_block(const seer_vec_builder *b) {
   if (b->depth == 0) return &b->phase->body;
   return &b->code->node[b->open[b->depth - 1].id].body[b->open[b->depth - 1].side];
 }
 
 static seer_vec append(seer_vec_builder *b, const seer_vec_node *node) {
   seer_vec v = new_node(b->code, node);
-  seer_vec_block *block = open_block(b);
+  seer_vec_block *block = seer_vec_open_block(b);
   if (block->last != 0)
     b->code->node[block->last].next = v.i;
   else
@@ -262,6 +262,21 @@ seer_vec seer_vec_shuffle(seer_vec_builder *b, seer_vec x, seer_vec y, const uin
   uint32_t lanes = seer_vec_at(b->code, x)->lanes;
   return across(
       b, SEER_VEC_SHUFFLE, elem_of(b, x), lanes, x, y, seer_vec_add_order(b->code, lanes, lane));
+}
+
+uint32_t seer_vec_add_picks(seer_vec_code *code, const seer_vec_picks *picks) {
+  for (uint32_t k = 0; k < code->n_picks; k++)
+    if (memcmp(&code->picks[k], picks, sizeof(*picks)) == 0) return k;
+  size_t cap = code->cap_picks;
+  code->picks = SEER_GROW(code->arena, seer_vec_picks, code->picks, code->n_picks, &cap);
+  code->cap_picks = (uint32_t)cap;
+  code->picks[code->n_picks] = *picks;
+  return code->n_picks++;
+}
+
+seer_vec seer_vec_pick(seer_vec_builder *b, seer_vec number, const seer_vec_picks *from) {
+  return across(b, SEER_VEC_PICK, SEER_VEC_F32, seer_vec_at(b->code, number)->lanes, number,
+      NO_VALUE, seer_vec_add_picks(b->code, from));
 }
 
 seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask) {

@@ -222,6 +222,19 @@ static void shuffle(machine *m, uint32_t id) {
   settle(m, id);
 }
 
+static void pick(machine *m, uint32_t id) {
+  const seer_vec_node *node = &m->code->node[id];
+  const float *from = m->code->picks[node->imm].value;
+  for (uint32_t l = 0; l < node->lanes; l++) {
+    uint64_t number = lanes_of(m, node->arg[0])[l];
+    uint32_t bits;
+    memcpy(&bits, &from[number % SEER_VEC_PICKS], sizeof(bits));
+    lanes_of(m, (seer_vec){id})[l] = bits;
+    haze_of(m, (seer_vec){id})[l] = haze_of(m, node->arg[0])[l];
+  }
+  settle(m, id);
+}
+
 static void between_lanes(machine *m, uint32_t id) {
   const seer_vec_node *node = &m->code->node[id];
   uint32_t first = 0, step = 1;
@@ -234,6 +247,9 @@ static void between_lanes(machine *m, uint32_t id) {
       return;
     case SEER_VEC_SHUFFLE:
       shuffle(m, id);
+      return;
+    case SEER_VEC_PICK:
+      pick(m, id);
       return;
     case SEER_VEC_SPLAT:
       step = 0;
@@ -544,6 +560,7 @@ static bool run_node(machine *m, uint32_t id) {
     case SEER_VEC_LOW_HALF:
     case SEER_VEC_HIGH_HALF:
     case SEER_VEC_SHUFFLE:
+    case SEER_VEC_PICK:
     case SEER_VEC_ANY:
       between_lanes(m, id);
       return true;

@@ -9,8 +9,13 @@
 const char *seer_vec_line(
     const seer_vec_code *code, const seer_vec_phase *phase, uint32_t id, seer_arena *arena);
 
+seer_vec_block *seer_vec_open_block(const seer_vec_builder *b);
+
 // The number of an order in code->order; added if there is none like it. `lane` is borrowed.
 uint32_t seer_vec_add_order(seer_vec_code *code, uint32_t n, const uint16_t *lane);
+
+// The same of code->picks, bit by bit.
+uint32_t seer_vec_add_picks(seer_vec_code *code, const seer_vec_picks *picks);
 
 // The same of code->shapes.
 uint32_t seer_vec_add_shapes(seer_vec_code *code, const seer_vec_shapes *shapes);

@@ -112,6 +112,16 @@ static void put_order(printer *p, const seer_vec_node *node) {
   for (uint32_t l = 0; l < order->n; l++) seer_text_printf(&p->text, " %u", order->lane[l]);
 }
 
+static void put_picks(printer *p, const seer_vec_node *node) {
+  seer_text_put(&p->text, " of");
+  if (node->imm < 0 || node->imm >= p->code->n_picks) {  // broken code is printed too
+    seer_text_put(&p->text, " ?");
+    return;
+  }
+  for (uint32_t k = 0; k < SEER_VEC_PICKS; k++)
+    seer_text_printf(&p->text, " %.9g", (double)p->code->picks[node->imm].value[k]);
+}
+
 static void put_shapes(printer *p, const seer_vec_node *node) {
   if (node->imm < 0 || node->imm >= p->code->n_shapes) {  // broken code is printed too
     seer_text_put(&p->text, " ?");
@@ -150,6 +160,9 @@ static void put_head(printer *p, uint32_t id) {
       break;
     case SEER_VEC_SHUFFLE:
       put_order(p, node);
+      break;
+    case SEER_VEC_PICK:
+      put_picks(p, node);
       break;
     case SEER_VEC_LOAD:
     case SEER_VEC_LOAD_MASKED:
@@ -427,6 +440,19 @@ static seer_status parse_order(parser *p, seer_vec_node *node) {
   return SEER_OK;
 }
 
+// "of 0 0.5 ...": as many as a PICK has.
+static seer_status parse_picks(parser *p, seer_vec_node *node) {
+  seer_vec_picks picks;
+  double value = 0;
+  SEER_TRY(seer_scan_expect(p->scan, "of"));
+  for (uint32_t k = 0; k < SEER_VEC_PICKS; k++) {
+    SEER_TRY(seer_scan_f64(p->scan, &value));
+    picks.value[k] = (float)value;
+  }
+  node->imm = seer_vec_add_picks(p->code, &picks);
+  return SEER_OK;
+}
+
 // "14 by 16", of each matrix.
 static seer_status parse_shapes(parser *p, seer_vec_node *node) {
   seer_vec_shapes shapes = {{0}, {0}};
@@ -478,6 +504,8 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
       return parse_in(p, 0, SEER_VEC_MAX_LANES - 1, &node->imm);
     case SEER_VEC_SHUFFLE:
       return parse_order(p, node);
+    case SEER_VEC_PICK:
+      return parse_picks(p, node);
     case SEER_VEC_STORE:
     case SEER_VEC_STORE_MASKED:
       node->lanes = seer_vec_at(p->code, node->arg[1])->lanes;

@@ -59,6 +59,7 @@ typedef struct {
 #define SEER_VEC_NO_BUF UINT32_MAX
 #define SEER_VEC_MAX_LANES 256
 #define SEER_VEC_TABLE_BYTES 256  // of a LOOKUP
+#define SEER_VEC_PICKS 16  // elements that a PICK picks from
 #define SEER_VEC_MAX_COUNTERS 16  // of a loop
 #define SEER_VEC_MAX_DEPTH 64  // of LOOPs and WHENs inside each other
 // Bytes of the largest fill.
@@ -118,6 +119,11 @@ typedef struct {
   uint16_t *lane;  // below 2 n
 } seer_vec_order;
 
+// The elements that a PICK picks from.
+typedef struct {
+  float value[SEER_VEC_PICKS];
+} seer_vec_picks;
+
 typedef struct {
   const char *name;  // of the function
   seer_vec_block body;
@@ -135,6 +141,8 @@ typedef struct {
   seer_vec_fill *fill;
   uint32_t n_order, cap_order;
   seer_vec_order *order;  // all different
+  uint32_t n_picks, cap_picks;
+  seer_vec_picks *picks;  // all different
   uint32_t n_shapes, cap_shapes;
   seer_vec_shapes *shapes;  // all different
   uint32_t n_phase;
@@ -195,6 +203,8 @@ seer_vec seer_vec_insert(seer_vec_builder *b, seer_vec x, seer_vec one, uint32_t
 seer_vec seer_vec_half(seer_vec_builder *b, seer_vec x, bool is_high);  // of one lane: no vector
 // Lane l is lane[l] of x or, from as many on as x has lanes, of y; `lane` is borrowed.
 seer_vec seer_vec_shuffle(seer_vec_builder *b, seer_vec x, seer_vec y, const uint16_t *lane);
+// f32: the element of `from` that each lane of `number` (i32) names, by its lowest four bits.
+seer_vec seer_vec_pick(seer_vec_builder *b, seer_vec number, const seer_vec_picks *from);
 seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);  // of one lane: itself
 seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes);
 
@@ -238,6 +248,14 @@ seer_vec seer_vec_counter(seer_vec_builder *b, uint32_t loop, int64_t step);
 void seer_vec_begin_when(seer_vec_builder *b, seer_vec cond);
 void seer_vec_otherwise(seer_vec_builder *b);
 void seer_vec_end(seer_vec_builder *b);  // of the innermost LOOP or WHEN
+
+// ---- turns.c: order of instructions that do not need each other
+// Where the open block ends now.
+seer_vec seer_vec_end_of_block(const seer_vec_builder *b);
+// What the open block has behind mark[0] is n parts, each of them from its mark to the next one's.
+// Their instructions follow by turns, one of each, and stay behind those whose values they use.
+// Nothing changes where one of them is a LOOP or WHEN, or loads from a buffer that one stores to.
+void seer_vec_take_turns(seer_vec_builder *b, const seer_vec *mark, uint32_t n);
 
 // ---- scalar.c: what an operator gives on one lane. For folding and the interpreter.
 // False: `op` is none of those that compute (SELECT, those between lanes, memory, control), or what

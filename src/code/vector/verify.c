@@ -316,6 +316,11 @@ static seer_status check_lanes(const verifier *v, uint32_t id) {
       }
       return SEER_OK;
     }
+    case SEER_VEC_PICK:
+      SEER_TRY(check_arg(v, id, 0, SEER_VEC_I32, x->lanes));
+      if (node->imm < 0 || node->imm >= v->code->n_picks)
+        return FAULT(v, id, "picks %" PRId64 ", there are %u", node->imm, v->code->n_picks);
+      return check_value(v, id, SEER_VEC_F32, x->lanes);
     default:  // ANY
       SEER_TRY(check_arg(v, id, 0, SEER_VEC_I1, x->lanes));
       return check_value(v, id, SEER_VEC_I1, 1);
@@ -583,6 +588,7 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_LOW_HALF:
     case SEER_VEC_HIGH_HALF:
     case SEER_VEC_SHUFFLE:
+    case SEER_VEC_PICK:
     case SEER_VEC_ANY:
       return check_lanes(v, id);
     case SEER_VEC_MOVE:

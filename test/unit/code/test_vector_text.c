@@ -133,13 +133,14 @@ static const char every_body[] =
     "    %99 ptr = buffer $bytes\n"
     "    %100 i8x4 = lookup %99, i8x4 -1 align 1 $bytes invariant\n"
     "    %101 f32x4 = dot2 %86, i32x4 -1, f32x4 0.5\n"
+    "    %102 f32x4 = pick %86 of 0 0.5 -1 3 4 5 6 7 8 9 10 11 12 13 14 1.00000001e-10\n"
     "    matrix_shapes 2 by 3 2 by 4 4 by 3 0 by 0 0 by 0 16 by 16 1 by 16 16 by 1\n"
     "    matrix_zero matrix 0\n"
     "    matrix_load fill[0], i64 8 matrix 2 $table\n"
     "    matrix_dot4 matrix 0 of 1 by 2\n"
     "    matrix_dot2 matrix 5 of 6 by 7\n"
-    "    %102 ptr = buffer $i32\n"
-    "    matrix_store %102, i64 16 matrix 0 align 4 $i32\n";
+    "    %103 ptr = buffer $i32\n"
+    "    matrix_store %103, i64 16 matrix 0 align 4 $i32\n";
 
 typedef struct {
   seer_arena *arena;
@@ -340,6 +341,11 @@ static const struct {
     {"%4 i32x2 = shuffle i32x4 1, i32x4 1 lanes 0 1\n", "the value is i32x2, must be i32x4"},
     {"%4 i32x2 = shuffle i32x2 1, i32x2 1 lanes 0 4\n", "lane 4, there are 4"},
     {"%4 i32x2 = shuffle i32x2 1, i32x2 1 lanes 0\n", "expected"},
+    {"%4 f32x2 = pick f32x2 1 of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n",
+        "argument 1 is f32x2, must be i32x2"},
+    {"%4 i32x2 = pick i32x2 1 of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n",
+        "the value is i32x2, must be f32x2"},
+    {"%4 f32x2 = pick i32x2 1 of 0 1 2\n", "expected"},
     {"%4 i1 = any i8x4 1\n", "argument 1 is i8x4, must be i1x4"},
     {"%4 i1x4 = any i1x4 1\n", "the value is i1x4"},
     // memory
