@@ -70,7 +70,7 @@ CODE = [
     F("a piece of erf too far", "constant", "src/code/math/pieces.c", "#define ERF_END 3.87", "#define ERF_END 3.95",
       "test_code_math"),
     F("lanes behind sixteen", "index", "src/code/llvm/pick.c", "sixteen(b, number, i32, at)", "sixteen(b, number, i32, 0)",
-      "test_code_math|test_property_codegen"),
+      "test_code_series"),
 
     # ---- code of kernels
     F("an element behind the last is safe", "guard", ACCESS + "pointer.c", "return low >= 0 && high < g->loop->buf[addr->buf].n_elems;",

@@ -1,9 +1,11 @@
 // Loops of series (exp, erf ...): which of them stay loops, and whose statements take turns; and
 // the order of instructions that take turns.
+#include <math.h>
 #include <string.h>
 
 #include "code/gen/generate.h"
 #include "support/test.h"
+#include "support/ways.h"
 #include "vector_code.h"
 
 // ---- what tile IR decides, for AVX-512
@@ -133,13 +135,14 @@ static const float *result(bench *w) {
   return data[vector_code_buf(w->loop, "f32")];
 }
 
-// out[4 k ..] = (in[4 k ..] + shared) squared; `shared` is the first part's.
+// out[4 k ..] = (in[4 k ..] + shared) squared; `shared` is in[0 ..] cubed, of the first part, where
+// it is ready later than the other parts could ask for it.
 static void build_parts(bench *w, uint32_t n) {
   seer_vec shared = {0};
   for (uint32_t k = 0; k < n; k++) {
     w->mark[k] = seer_vec_end_of_block(&w->b);
     seer_vec x = load(w, "in", w->in, 4 * k);
-    if (k == 0) shared = seer_vec2(&w->b, SEER_VEC_FMUL, x, x);
+    if (k == 0) shared = seer_vec2(&w->b, SEER_VEC_FMUL, seer_vec2(&w->b, SEER_VEC_FMUL, x, x), x);
     seer_vec sum = seer_vec2(&w->b, SEER_VEC_FADD, x, shared);
     store(w, seer_vec2(&w->b, SEER_VEC_FMUL, sum, sum), 4 * k);
   }
@@ -155,7 +158,7 @@ static void values_come_before_their_uses(void **state) {
     store(&w, seer_vec_real(&w.b, SEER_VEC_F32, 4, 5), 4 * n);  // the block goes on
     const float *got = result(&w);
     for (uint32_t k = 0; k < 4 * n; k++) {
-      float sum = (float)k + (float)(k % 4 * (k % 4));
+      float sum = (float)k + (float)(k % 4 * (k % 4) * (k % 4));
       assert_true(got[k] == sum * sum);
     }
     assert_true(got[4 * n] == 5);
@@ -201,9 +204,46 @@ static void blocks_stay(void **state) {
   seer_arena_destroy(w.arena);
 }
 
+// ---- lanes of a pick: as many as the stage's narrowest element has
+
+enum { BYTES = 64 + 32 + 16 + 8 + 3 };
+
+static const processor_way processors[] = {{"x86_64-linux-gnu -cpu=x86-64-v4", "vpermps", ""},
+    {"x86_64-linux-gnu -cpu=x86-64-v3", "", "vpermps"}, {"native", "", ""}};
+
+static const char *text_of_bytes(uint32_t n, seer_arena *arena) {
+  return seer_arena_printf(arena,
+      "loop bytes {\n  input $x u8[%u] of 0\n  output $y u8[%u] of 1\n  phase {\n"
+      "    vector @i < %u stage 0 {\n      store $y[@i] stage 0 = "
+      "cast.u8(round(erf(cast.f32($x[@i]) * 0.015625) * 200.0))\n    }\n  }\n}\n",
+      n, n, n);
+}
+
+static void run_bytes(const processor_way *way, jit_runner *runner, seer_loop *loop, uint32_t n,
+    seer_rng *rng, seer_arena *arena) {
+  static uint8_t x[BYTES], y[BYTES];
+  void *const data[] = {x, y};
+  for (uint32_t k = 0; k < n; k++) x[k] = (uint8_t)seer_rng_below(rng, 256);
+  const char *wrong = jit_run(runner, loop, data, 1, arena);
+  if (wrong) fail_msg("%s, %u bytes: %s", way->target, n, wrong);
+  for (uint32_t k = 0; k < n; k++) {
+    double want = erf(x[k] * 0.015625) * 200;
+    if (fabs(want - y[k]) > 0.501)
+      fail_msg("%s, %u bytes: %u of %u, expected %g", way->target, n, y[k], x[k], want);
+  }
+}
+
+static void picks_are_of_any_width(void **state) {
+  (void)state;
+  static const uint32_t sizes[] = {1, 2, 4, 7, 8, 16, 32, 64, BYTES};
+  ways_check(&(ways){processors, SEER_COUNT_OF(processors), sizes, SEER_COUNT_OF(sizes),
+      text_of_bytes, run_bytes});
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(loops_are_decided),
       cmocka_unit_test(statements_take_turns), cmocka_unit_test(values_come_before_their_uses),
-      cmocka_unit_test(memory_keeps_its_order), cmocka_unit_test(blocks_stay)};
+      cmocka_unit_test(memory_keeps_its_order), cmocka_unit_test(blocks_stay),
+      cmocka_unit_test(picks_are_of_any_width)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
