@@ -44,6 +44,7 @@ seer_gen_open_run seer_gen_begin_loop(
     seer_gen *g, seer_vec trips, bool may_be_empty, bool is_innermost) {
   seer_gen_open_run loop = {.outer = g->counter};
   uint32_t id;
+  seer_gen_end_turns(g);
   loop.i = seer_vec_begin_loop(g->b, trips, !may_be_empty, &id);
   g->counter = (seer_gen_counter){.loop = is_innermost ? id : 0, .i = loop.i};
   seer_gen_memo_push(g);
@@ -52,6 +53,7 @@ seer_gen_open_run seer_gen_begin_loop(
 }
 
 void seer_gen_end_loop(seer_gen *g, const seer_gen_open_run *loop) {
+  seer_gen_end_turns(g);
   seer_vec_end(g->b);
   g->counter = loop->outer;
   g->depth--;

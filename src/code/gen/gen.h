@@ -331,6 +331,8 @@ bool seer_gen_cuts(const seer_gen *g, uint32_t node);  // the bound has to be lo
 seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
 void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, seer_vec value);
 void seer_gen_open_loop(seer_gen *g, uint32_t node, int64_t trip, bool is_copies);
+// What takes turns so far does; before a block begins or ends.
+void seer_gen_end_turns(seer_gen *g);
 void seer_gen_fence(seer_gen *g);  // loads after it are not merged with loads before it
 // An open `for (i = 0; i < trips; i++)`.
 typedef struct {

@@ -9,14 +9,15 @@ static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone);
 // A series of a polynomial is some forty instructions that wait for each other; a processor looks
 // no further than two of them ahead. By turns, four are under way (doc/decisions, 85).
 
-static void end_turns(seer_gen *g) {
-  if (g->turns) seer_vec_take_turns(g->b, g->turns->mark, g->turns->n);
-  if (g->turns) g->turns->n = 0;
+void seer_gen_end_turns(seer_gen *g) {
+  if (!g->turns) return;
+  seer_vec_take_turns(g->b, g->turns->mark, g->turns->n);
+  g->turns->n = 0;
 }
 
 static void begin_statement(seer_gen *g) {
   if (!g->turns) return;
-  if (g->turns->n == SEER_GEN_TURNS) end_turns(g);
+  if (g->turns->n == SEER_GEN_TURNS) seer_gen_end_turns(g);
   g->turns->mark[g->turns->n++] = seer_vec_end_of_block(g->b);
 }
 
@@ -54,7 +55,6 @@ static void emit_serial(seer_gen *g, uint32_t id) {
     if (plan->is_tight && k > 0) seer_gen_fence(g);
     seer_gen_block(g, node->body);
   }
-  end_turns(g);
   g->n_open--;
   seer_gen_end_loop(g, &loop);
   g->var[node->var].kind = SEER_GEN_UNBOUND;
@@ -130,7 +130,7 @@ static void emit_for(seer_gen *g, uint32_t id) {
     emit_serial(g, id);
   } else {
     seer_gen_for_copies(g, id, emit_copy, &b);
-    if (takes_turns) end_turns(g);
+    if (takes_turns) seer_gen_end_turns(g);
   }
   if (takes_turns) g->turns = NULL;
   g->n_tight -= g->tile->of[id].is_tight;
@@ -228,6 +228,19 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
 
 // ---- versions
 
+static void begin_sides(seer_gen *g, seer_vec cond) {
+  seer_gen_end_turns(g);
+  seer_vec_begin_when(g->b, cond);
+}
+static void second_side(seer_gen *g) {
+  seer_gen_end_turns(g);
+  seer_vec_otherwise(g->b);
+}
+static void end_sides(seer_gen *g) {
+  seer_gen_end_turns(g);
+  seer_vec_end(g->b);
+}
+
 // FULL and GENERAL, or the one of them that is needed.
 static void emit_full_or_general(
     seer_gen *g, const seer_gen_versions *v, uint32_t id, bool is_alone) {
@@ -238,16 +251,16 @@ static void emit_full_or_general(
     seer_gen_assume_full(g, v, false);
     return;
   }
-  seer_vec_begin_when(g->b, v->all);
+  begin_sides(g, v->all);
   for (uint32_t is_general = 0; is_general < 2; is_general++) {
-    if (is_general) seer_vec_otherwise(g->b);
+    if (is_general) second_side(g);
     seer_gen_memo_push(g);
     seer_gen_assume_full(g, v, !is_general);
     g->is_general = is_general;
     emit_nodes(g, id, is_alone);
     seer_gen_memo_pop(g);
   }
-  seer_vec_end(g->b);
+  end_sides(g);
   g->is_general = false;
 }
 
@@ -266,17 +279,16 @@ static void emit_tails(
   }
   const seer_gen_tails *tails = &v->tail[k];
   seer_vec bound = seer_gen_sum_value(g, &tails->bound);
-  seer_vec_begin_when(
-      g->b, seer_vec2(g->b, SEER_VEC_SGE, bound, seer_gen_const_i64(g, tails->extent)));
+  begin_sides(g, seer_vec2(g->b, SEER_VEC_SGE, bound, seer_gen_const_i64(g, tails->extent)));
   for (uint32_t side = 0; side < 2; side++) {
-    if (side == 1) seer_vec_otherwise(g->b);
+    if (side == 1) second_side(g);
     seer_gen_memo_push(g);
     seer_gen_assume_trip(g, tails, true, side == 0 ? tails->extent : tails->tail);
     emit_tails(g, v, k + 1, is_tail || side == 1, id, is_alone);
     seer_gen_assume_trip(g, tails, false, tails->extent);
     seer_gen_memo_pop(g);
   }
-  seer_vec_end(g->b);
+  end_sides(g);
 }
 
 static void emit_versions(seer_gen *g, uint32_t id, bool is_alone) {
