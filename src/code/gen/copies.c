@@ -40,6 +40,12 @@ void seer_gen_fence(seer_gen *g) {
   g->fence++;
 }
 
+void seer_gen_end_turns(seer_gen *g) {
+  if (!g->turns) return;
+  seer_vec_take_turns(g->b, g->turns->mark, g->turns->n);
+  g->turns->n = 0;
+}
+
 seer_gen_open_run seer_gen_begin_loop(
     seer_gen *g, seer_vec trips, bool may_be_empty, bool is_innermost) {
   seer_gen_open_run loop = {.outer = g->counter};

@@ -9,12 +9,6 @@ static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone);
 // A series of a polynomial is some forty instructions that wait for each other; a processor looks
 // no further than two of them ahead. By turns, four are under way (doc/decisions, 85).
 
-void seer_gen_end_turns(seer_gen *g) {
-  if (!g->turns) return;
-  seer_vec_take_turns(g->b, g->turns->mark, g->turns->n);
-  g->turns->n = 0;
-}
-
 static void begin_statement(seer_gen *g) {
   if (!g->turns) return;
   if (g->turns->n == SEER_GEN_TURNS) seer_gen_end_turns(g);
