@@ -202,11 +202,8 @@ static seer_status fake_open(const seer_context *context, const seer_target *tar
 }
 
 static void fake_describe(const seer_measurer *m, seer_measure_facts *out) {
-  *out = (seer_measure_facts){.n_devices = m->devices.n, .n_builders = m->target->threads};
-  for (uint32_t k = 0; k < m->devices.n; k++) {
-    out->name[k] = m->device[k].facts.name;
-    out->is_left_out[k] = m->devices.device[k].is_left_out;
-  }
+  seer_devices_describe(&m->devices, out);
+  out->n_builders = m->target->threads;
 }
 
 static void fake_set_pace(seer_measurer *m, const seer_measure_pace *pace) { m->pace = pace; }

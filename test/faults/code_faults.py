@@ -73,7 +73,7 @@ CODE = [
       "test_property_hard_values"),
     F("a piece of erf too far", "constant", "src/code/math/pieces.c", "#define ERF_END 3.87", "#define ERF_END 3.95",
       "test_code_math"),
-    F("lanes behind sixteen", "index", "src/code/llvm/pick.c", "sixteen(b, number, i32, at)", "sixteen(b, number, i32, 0)",
+    F("lanes behind sixteen", "index", "src/code/llvm/pick.c", "number, NULL, at, SEER_VEC_PICKS", "number, NULL, 0, SEER_VEC_PICKS",
       "test_code_series"),
 
     # ---- code of kernels

@@ -94,15 +94,9 @@ static LLVMValueRef all(LLVMTypeRef elem, uint32_t lanes, uint64_t value) {
   return lanes == 1 ? lane[0] : LLVMConstVector(lane, lanes);
 }
 
-// Lanes first, first + 1, ... of x and, behind them, y; those beyond are anything.
 static LLVMValueRef take(
     const maker *m, LLVMValueRef x, LLVMValueRef y, uint32_t first, uint32_t lanes) {
-  LLVMValueRef from[SEER_VEC_MAX_LANES];
-  uint32_t n = lanes_of(x) + (y ? lanes_of(y) : 0);
-  for (uint32_t l = 0; l < lanes; l++)
-    from[l] = first + l < n ? LLVMConstInt(m->i32, first + l, false) : LLVMGetPoison(m->i32);
-  if (!y) y = LLVMGetPoison(LLVMTypeOf(x));
-  return LLVMBuildShuffleVector(m->b, x, y, LLVMConstVector(from, lanes), "");
+  return seer_llvm_take(m->b, x, y, first, lanes, lanes);
 }
 
 // x, followed by lanes that are anything.

@@ -3,9 +3,11 @@
 //   module.c     vector code -> module -> passes -> ELF object
 //   translate.c  vector code -> LLVM IR, instruction by instruction
 //   intrinsic.c  calls of LLVM's intrinsics
+//   lanes.c      some lanes of vectors as a vector
 //   dot.c        one of them: products of bytes
 //   matrix.c     products of matrices
 //   lookup.c     another: bytes out of a table of 256
+//   pick.c       another: elements out of a register of sixteen
 //   nibble.c     a few of them at once: four bits of a word as a real number
 //   switches.c   two passes of LLVM's that are off while a code generator lives
 #ifndef SEER_CODE_LLVM_H
@@ -47,6 +49,11 @@ void seer_llvm_matrix_store(LLVMModuleRef module, LLVMBuilderRef builder, uint32
 void seer_llvm_matrix_dot(
     LLVMModuleRef module, LLVMBuilderRef builder, bool is_halves, seer_vec_matrix_regs regs);
 void seer_llvm_matrix_end(LLVMModuleRef module, LLVMBuilderRef builder);
+
+// Lanes first, first + 1, ... of x and, behind them, of y, which is as long (NULL: none), after
+// `period` of them from the first one again; those beyond are anything.
+LLVMValueRef seer_llvm_take(LLVMBuilderRef builder, LLVMValueRef x, LLVMValueRef y, uint32_t first,
+    uint32_t period, uint32_t lanes);
 
 // acc + dot4(a, b), or dot2 where acc is f32, of any number of lanes, where `builder` stands. The
 // function that it stands in gets the target's features.

@@ -58,7 +58,7 @@ typedef struct {
   const seer_target *target;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMTypeRef i8, i32;
+  LLVMTypeRef i8;
   LLVMValueRef table;
 } maker;
 
@@ -66,20 +66,6 @@ static LLVMValueRef all(const maker *m, uint32_t lanes, uint64_t value) {
   LLVMValueRef lane[SEER_VEC_MAX_LANES];
   for (uint32_t l = 0; l < lanes; l++) lane[l] = LLVMConstInt(m->i8, value, false);
   return LLVMConstVector(lane, lanes);
-}
-
-// Lanes first, first + 1, ... of x and, behind them, y (NULL: none), after `period` of them from
-// the first one again; those beyond are anything.
-static LLVMValueRef take(const maker *m, LLVMValueRef x, LLVMValueRef y, uint32_t first,
-    uint32_t period, uint32_t lanes) {
-  LLVMValueRef from[SEER_VEC_MAX_LANES];
-  uint32_t n = LLVMGetVectorSize(LLVMTypeOf(x)) * (y ? 2 : 1);
-  for (uint32_t l = 0; l < lanes; l++) {
-    uint32_t at = first + l % period;
-    from[l] = at < n ? LLVMConstInt(m->i32, at, false) : LLVMGetPoison(m->i32);
-  }
-  if (!y) y = LLVMGetPoison(LLVMTypeOf(x));
-  return LLVMBuildShuffleVector(m->b, x, y, LLVMConstVector(from, lanes), "");
 }
 
 static LLVMValueRef call(const maker *m, const char *name, LLVMValueRef *arg, uint32_t n) {
@@ -94,16 +80,17 @@ static LLVMValueRef out_of_piece(
   uint32_t n = one->lanes;
   switch (one->way) {
     case PERMUTE:
-      arg[0] = take(m, m->table, NULL, first, n, n);
+      arg[0] = seer_llvm_take(m->b, m->table, NULL, first, n, n);
       arg[1] = number;
-      arg[2] = take(m, m->table, NULL, first + n, n, n);
+      arg[2] = seer_llvm_take(m->b, m->table, NULL, first + n, n, n);
       return call(m, one->intrinsic, arg, 3);
     case SHUFFLE:  // in each 16 bytes of the register by itself
-      arg[0] = take(m, m->table, NULL, first, one->piece, n);
+      arg[0] = seer_llvm_take(m->b, m->table, NULL, first, one->piece, n);
       arg[1] = LLVMBuildAnd(m->b, number, all(m, n, one->piece - 1), "");
       return call(m, one->intrinsic, arg, 2);
     case TABLE:
-      for (uint32_t k = 0; k < 4; k++) arg[k] = take(m, m->table, NULL, first + k * n, n, n);
+      for (uint32_t k = 0; k < 4; k++)
+        arg[k] = seer_llvm_take(m->b, m->table, NULL, first + k * n, n, n);
       arg[4] = LLVMBuildAnd(m->b, number, all(m, n, one->piece - 1), "");
       return call(m, one->intrinsic, arg, 5);
   }
@@ -129,8 +116,8 @@ static LLVMValueRef on_lanes(const maker *m, uint32_t lanes, LLVMValueRef number
   uint32_t half = lanes / 2;
   LLVMValueRef part[2];
   for (uint32_t k = 0; k < 2; k++)
-    part[k] = on_lanes(m, half, take(m, number, NULL, k * half, half, half));
-  return take(m, part[0], part[1], 0, lanes, lanes);
+    part[k] = on_lanes(m, half, seer_llvm_take(m->b, number, NULL, k * half, half, half));
+  return seer_llvm_take(m->b, part[0], part[1], 0, lanes, lanes);
 }
 
 LLVMValueRef seer_llvm_lookup(const seer_target *target, LLVMModuleRef module,
@@ -138,10 +125,9 @@ LLVMValueRef seer_llvm_lookup(const seer_target *target, LLVMModuleRef module,
   LLVMContextRef context = LLVMGetModuleContext(module);
   maker m = {.target = target, .module = module, .b = builder, .table = table};
   m.i8 = LLVMInt8TypeInContext(context);
-  m.i32 = LLVMInt32TypeInContext(context);
   uint32_t lanes = LLVMGetVectorSize(LLVMTypeOf(number)), whole = choose(target, lanes)->lanes;
   while (whole < lanes) whole *= 2;
   if (whole == lanes) return on_lanes(&m, lanes, number);
-  LLVMValueRef found = on_lanes(&m, whole, take(&m, number, NULL, 0, whole, whole));
-  return take(&m, found, NULL, 0, lanes, lanes);
+  LLVMValueRef found = on_lanes(&m, whole, seer_llvm_take(m.b, number, NULL, 0, whole, whole));
+  return seer_llvm_take(m.b, found, NULL, 0, lanes, lanes);
 }

@@ -195,11 +195,8 @@ static LLVMValueRef splat(translator *t, const seer_vec_node *node, LLVMValueRef
 }
 
 static LLVMValueRef half_of(translator *t, const seer_vec_node *node, LLVMValueRef x) {
-  LLVMValueRef lane[SEER_VEC_MAX_LANES];
   uint32_t first = node->op == SEER_VEC_HIGH_HALF ? node->lanes : 0;
-  for (uint32_t l = 0; l < node->lanes; l++) lane[l] = number(t, SEER_VEC_I32, first + l);
-  return LLVMBuildShuffleVector(
-      t->b, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(lane, node->lanes), "");
+  return seer_llvm_take(t->b, x, NULL, first, node->lanes, node->lanes);
 }
 
 static LLVMValueRef shuffle(

@@ -1,8 +1,7 @@
 // series.c - unrolled loops of exp, tanh, erf and the like that are loops after all.
 // What a series of a polynomial needs is some forty instructions, constants and all, of eight bytes
-// and more: copies of it run past what a processor keeps of decoded instructions (4,096 operations
-// on the largest), and then it waits for the decoder. Copies are worth it where they choose
-// registers, and up to what hides latencies. Measured: doc/decisions, 85.
+// and more: many copies are code that takes long to compile and is no faster. Copies are worth it
+// where they choose registers, and up to what hides latencies. Measured: doc/decisions, 85.
 #include "code/tile/pass.h"
 
 // Vectors of series in a loop's body.

@@ -12,6 +12,15 @@ void seer_devices_add(seer_devices *all, seer_endpoint *endpoint) {
   all->device[all->n++] = (seer_queue_device){.endpoint = endpoint, .job = NO_JOB};
 }
 
+void seer_devices_describe(const seer_devices *all, seer_measure_facts *out) {
+  *out = (seer_measure_facts){.n_devices = all->n};
+  for (uint32_t k = 0; k < all->n; k++) {
+    const seer_queue_device *d = &all->device[k];
+    out->name[k] = d->endpoint->desc->describe(d->endpoint).name;
+    out->is_left_out[k] = d->is_left_out;
+  }
+}
+
 uint32_t seer_devices_left(const seer_devices *all) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < all->n; k++) n += !all->device[k].is_left_out;

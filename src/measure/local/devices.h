@@ -48,6 +48,8 @@ typedef struct {
 } seer_device_work;
 
 void seer_devices_add(seer_devices *devices, seer_endpoint *endpoint);
+// Their names, and which are left out.
+void seer_devices_describe(const seer_devices *devices, seer_measure_facts *out);
 uint32_t seer_devices_left(const seer_devices *devices);  // for tests
 // Where what is to stay on one device is done: the first that is left; 0 when none is.
 uint32_t seer_devices_home(const seer_devices *devices);

@@ -197,11 +197,11 @@ static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *o
 }
 
 // A device that is not the one of the finals; SEER_MEASURE_HOME: there is none.
-static uint32_t second_device(seer_session *s) {
-  seer_measure_facts *facts = &s->device.facts;
-  s->device.desc->describe(s->device.measurer, facts);
-  for (uint32_t k = 0, n_before = 0; k < facts->n_devices; k++)
-    if (!facts->is_left_out[k] && n_before++ > 0) return k;
+static uint32_t second_device(const seer_session *s) {
+  seer_measure_facts now;  // the session's own are as of the last batch, which tells who was lost
+  s->device.desc->describe(s->device.measurer, &now);
+  for (uint32_t k = 0, n_before = 0; k < now.n_devices; k++)
+    if (!now.is_left_out[k] && n_before++ > 0) return k;
   return SEER_MEASURE_HOME;
 }
 
