@@ -11,6 +11,7 @@
 #define DRIFT_PERIOD_S 20.0
 #define DRIFT_SHARE 0.01  // of the time, by what the last measurement of the drift has cost
 #define DRIFT_PAIRS 5
+#define FIRST_TRIES 3  // a device may hang once, or be lost for another one
 #define NOTED 0.1  // what is worth a line
 
 // Of device k, in seconds; 0: it was not timed, and *out_why says why.
@@ -53,11 +54,14 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   uint32_t task = heaviest_task(s);
   uint64_t start_ns = seer_os_now_ns();
   for (uint32_t k = 0; k < s->device.facts.n_devices; k++) {
-    seer_measured_class why;
-    double seconds;
+    seer_measured_class why = SEER_MEASURED_OK;
+    double seconds = 0;
     if (s->device.facts.is_left_out[k]) continue;
-    SEER_TRY(time_device(s, task, k, &seconds, &why));
-    if (seconds <= 0 && is_first && k == 0)
+    uint32_t n_tries = is_first ? FIRST_TRIES : 1;
+    for (uint32_t i = 0; i < n_tries && seconds <= 0; i++)
+      SEER_TRY(time_device(s, task, k, &seconds, &why));
+    bool is_lost = why == SEER_MEASURED_DEVICE_LOST;  // the next one takes its place
+    if (seconds <= 0 && is_first && !is_lost && s->drift.reference_s <= 0)
       return SEER_FAIL(DEVICE, "the untuned schedule of task %u, %s, cannot be timed: %s%s", task,
           s->network->task[task].name, seer_measured_class_name(why),
           why == SEER_MEASURED_RUN_TIMEOUT ? "; --timeout says how long a run may take" : "");
