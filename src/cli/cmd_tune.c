@@ -11,14 +11,14 @@
 #include "cli/report.h"
 #include "tune/tune.h"
 
-// A signal handler has no other way to say it, and to reach the session.
+// A signal handler has no other way to say it, and to reach the campaign.
 static volatile sig_atomic_t is_interrupted;
-static seer_session *running;
+static seer_campaign *running;
 
 static void on_interrupt(int signal_number) {
   (void)signal_number;
   is_interrupted = 1;
-  if (running) seer_session_stop(running);
+  if (running) seer_campaign_stop(running);
 }
 
 // What signals did before. They are caught while the machine is waited for and searched on, not
@@ -56,21 +56,21 @@ static bool is_over(void *user) {
   return is_interrupted;
 }
 
-// What comes before there is a session; behind its end nothing is waited for any more.
+// What comes before there is a campaign; behind its end nothing is waited for any more.
 static void show_before(void *user, seer_event_kind kind, const char *text) {
   const display *d = user;
   if (kind == SEER_EVENT_DONE) release_signals();
   seer_progress_before(kind, text, d->is_json);
 }
 
-static void begin(void *user, seer_session *session) {
+static void begin(void *user, seer_campaign *campaign) {
   display *d = user;
-  seer_progress_init(&d->progress, session, d->precise->taken->network);
-  if (d->is_json) seer_session_listen(session, seer_progress_on_event_json, &d->progress);
-  seer_session_listen(session, seer_progress_on_event, &d->progress);
-  seer_session_listen(session, seer_report_on_event, d->report);
-  running = session;
-  if (is_interrupted) seer_session_stop(session);
+  seer_progress_init(&d->progress, campaign, d->precise->taken->network);
+  if (d->is_json) seer_campaign_listen(campaign, seer_progress_on_event_json, &d->progress);
+  seer_campaign_listen(campaign, seer_progress_on_event, &d->progress);
+  seer_campaign_listen(campaign, seer_report_on_event, d->report);
+  running = campaign;
+  if (is_interrupted) seer_campaign_stop(campaign);
 }
 
 static void end(void *user, bool was_run) {
@@ -94,7 +94,7 @@ static seer_status write_report(
   if (!path[0] && out_dir[0]) path = seer_os_path_join(arena, out_dir, "report.html");
   if (!path[0]) return SEER_OK;
   return seer_report_write(
-      d->report, d->context, tuning->session, d->precise->taken->network, path);
+      d->report, d->context, tuning->campaign, d->precise->taken->network, path);
 }
 
 static seer_status tune(seer_context *context, seer_precise *precise, seer_records *records,
@@ -118,9 +118,9 @@ static seer_status tune(seer_context *context, seer_precise *precise, seer_recor
   if (tuning.was_run && !out_dir[0])
     fprintf(stderr, "%s; no library is written without -o\n",
         records ? "what was found is in the records" : "what was found is kept nowhere");
-  if (tuning.session && d.is_json) show_verdict(&d, &tuning, !status);
+  if (tuning.campaign && d.is_json) show_verdict(&d, &tuning, !status);
   seer_report_verdict(d.report, &tuning.verdict);
-  if (!status && tuning.session) status = write_report(&d, &tuning, out_dir, arena);
+  if (!status && tuning.campaign) status = write_report(&d, &tuning, out_dir, arena);
   status = seer_status_join(status, tuning.fault);
   tuning.fault = SEER_OK;
   seer_tuning_clear(&tuning);

@@ -15,9 +15,9 @@
 #define LINE_PERIOD_S 10.0
 #define NAME_WIDTH 44
 
-void seer_progress_init(seer_progress *p, seer_session *session, const seer_network *network) {
+void seer_progress_init(seer_progress *p, seer_campaign *campaign, const seer_network *network) {
   *p = (seer_progress){
-      .session = session, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
+      .campaign = campaign, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
 }
 
 // ---- texts that may hold what files and other processes wrote
@@ -49,8 +49,8 @@ static int by_share(const void *a, const void *b) {
 }
 
 static uint32_t print_table(const seer_progress *p, double total_s) {
-  const seer_schedule_state *state = seer_session_state(p->session);
-  const seer_families *families = seer_session_families(p->session);
+  const seer_schedule_state *state = seer_campaign_state(p->campaign);
+  const seer_families *families = seer_campaign_families(p->campaign);
   row *rows = calloc(state->n_task + 1, sizeof(row));
   if (!rows) return 0;
   for (uint32_t t = 0; t < state->n_task; t++) {
@@ -82,8 +82,8 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
 }
 
 static void print_status(const seer_progress *p, const seer_event *event) {
-  const seer_budget *budget = seer_session_budget(p->session);
-  const seer_schedule_state *state = seer_session_state(p->session);
+  const seer_budget *budget = seer_campaign_budget(p->campaign);
+  const seer_schedule_state *state = seer_campaign_state(p->campaign);
   fprintf(stderr, "Sum of tasks: %.3f ms  Trials: %u  Used time: %.0f s", event->estimated_s * 1e3,
       event->trials, event->elapsed_s);
   if (budget->time_s > 0) fprintf(stderr, " of %.0f s", budget->time_s);
@@ -105,8 +105,8 @@ static void on_note(seer_progress *p, const char *text) {
 }
 
 static void on_start(const seer_progress *p, const seer_event *event) {
-  const seer_budget *budget = seer_session_budget(p->session);
-  const seer_families *families = seer_session_families(p->session);
+  const seer_budget *budget = seer_campaign_budget(p->campaign);
+  const seer_families *families = seer_campaign_families(p->campaign);
   fprintf(stderr, "%u tasks in %u families", p->network->n_task, families->n_family);
   if (budget->time_s > 0)
     fprintf(stderr, ", about %.0f min %02.0f s",
@@ -164,12 +164,12 @@ void seer_progress_on_event(void *user, const seer_event *event) {
 }
 
 void seer_progress_summary(const seer_progress *p) {
-  seer_session_totals totals;
-  seer_session_get_totals(p->session, &totals);
+  seer_campaign_totals totals;
+  seer_campaign_get_totals(p->campaign, &totals);
   (void)print_table(p, totals.estimated_s);
   for (uint32_t s = 0; s < p->network->n_set && p->network->n_set > 1; s++)
     fprintf(stderr, "%s: %.3f ms\n", p->network->set[s]->shapes,
-        seer_session_set_seconds(p->session, s) * 1e3);
+        seer_campaign_set_seconds(p->campaign, s) * 1e3);
   if (p->network->n_set > 1) fprintf(stderr, "mean: %.3f ms\n", totals.estimated_s * 1e3);
   uint32_t n_failed = 0;
   for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) n_failed += totals.failed[c];
@@ -208,13 +208,13 @@ static void add_measurement(json_t *line, const seer_event *event) {
     json_object_set_new(line, "message", safe_json(event->result->message));
 }
 
-static void add_sets(json_t *line, const seer_session *session, const seer_network *network) {
+static void add_sets(json_t *line, const seer_campaign *campaign, const seer_network *network) {
   if (network->n_set == 1) return;
   json_t *sets = json_array();
   for (uint32_t s = 0; s < network->n_set; s++)
     json_array_append_new(sets,
         json_pack("{s:s, s:f}", "inputs", network->set[s]->shapes, "estimated_ms",
-            seer_session_set_seconds(session, s) * 1e3));
+            seer_campaign_set_seconds(campaign, s) * 1e3));
   json_object_set_new(line, "sets", sets);
 }
 
@@ -234,9 +234,9 @@ static void add_counts(json_t *line, const seer_search_counts *c) {
   json_object_set_new(line, "left_out", cut);
 }
 
-static void add_totals(json_t *line, const seer_session *session) {
-  seer_session_totals t;
-  seer_session_get_totals(session, &t);
+static void add_totals(json_t *line, const seer_campaign *campaign) {
+  seer_campaign_totals t;
+  seer_campaign_get_totals(campaign, &t);
   double busy_s = t.measure_s + t.check_s;
   json_object_set_new(line, "untuned_ms", json_real(t.untuned_s * 1e3));
   json_object_set_new(line, "trials_per_s", json_real(t.trials / t.elapsed_s));
@@ -256,7 +256,7 @@ static void write_line(seer_progress *p, const char *line) {
   p->is_unheard = puts(line) == EOF || fflush(stdout) != 0;
   if (!p->is_unheard) return;
   on_note(p, "nobody takes the events on standard output any more; the search ends");
-  seer_session_stop(p->session);
+  seer_campaign_stop(p->campaign);
 }
 
 void seer_progress_put_json(seer_progress *p, json_t *line) {
@@ -310,8 +310,8 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   if (event->text) json_object_set_new(line, "text", safe_json(event->text));
   if (event->counts) add_counts(line, event->counts);
   if (event->kind == SEER_EVENT_DONE) {
-    add_totals(line, p->session);
-    add_sets(line, p->session, network);
+    add_totals(line, p->campaign);
+    add_sets(line, p->campaign, network);
     p->done = line;
     return;
   }

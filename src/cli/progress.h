@@ -1,14 +1,14 @@
-// progress.h - readers of a session's events: a live table on a terminal, plain lines elsewhere
+// progress.h - readers of a campaign's events: a live table on a terminal, plain lines elsewhere
 // (stderr); JSON lines (stdout).
 #ifndef SEER_CLI_PROGRESS_H
 #define SEER_CLI_PROGRESS_H
 
 #include "library/verdict.h"
-#include "tune/session.h"
+#include "tune/campaign.h"
 
-// Session and network are kept. All functions are called on the thread that runs the session.
+// Campaign and network are kept. All functions are called on the thread that runs the campaign.
 typedef struct {
-  seer_session *session;
+  seer_campaign *campaign;
   const seer_network *network;
   bool is_terminal;
   uint32_t n_lines;  // of the table that stands on the terminal
@@ -18,12 +18,12 @@ typedef struct {
   struct json_t *done;  // the event, owned; NULL: it has not come
 } seer_progress;
 
-// What is said before there is a session: to stderr, and as an event where JSON is asked for.
+// What is said before there is a campaign: to stderr, and as an event where JSON is asked for.
 void seer_progress_before(seer_event_kind kind, const char *text, bool is_json);
 void seer_progress_init(
-    seer_progress *progress, seer_session *session, const seer_network *network);
+    seer_progress *progress, seer_campaign *campaign, const seer_network *network);
 void seer_progress_on_event(void *user, const seer_event *event);  // user: seer_progress
-// The same. Where standard output takes no more, it says so once and stops the session. The event
+// The same. Where standard output takes no more, it says so once and stops the campaign. The event
 // "done" is kept until seer_progress_done_json, which is to be called: what the library takes is
 // known then.
 void seer_progress_on_event_json(void *user, const seer_event *event);

@@ -90,10 +90,10 @@ static void put_pairs(seer_text *out, const seer_measure_ab *winner, bool has_lo
     seer_text_printf(out, "<td>-<td>-<td>%s", winner ? "shares weights" : "untuned");
 }
 
-static void put_tasks(seer_text *out, const seer_report *r, const seer_session *session,
+static void put_tasks(seer_text *out, const seer_report *r, const seer_campaign *campaign,
     const seer_network *network, double total_s) {
-  const seer_schedule_state *state = seer_session_state(session);
-  const seer_families *families = seer_session_families(session);
+  const seer_schedule_state *state = seer_campaign_state(campaign);
+  const seer_families *families = seer_campaign_families(campaign);
   seer_text_put(out,
       "<table><tr><th>ID<th>Task<th>Family<th>times<th>MFLOP<th>Trials<th>Default<th>Best<th>GFLOP/"
       "s"
@@ -114,13 +114,13 @@ static void put_tasks(seer_text *out, const seer_report *r, const seer_session *
     } else {
       seer_text_put(out, "<td>-<td>-<td>-<td>-<td>-");
     }
-    put_pairs(out, seer_session_winner(session, t), has_fallen(r->verdict, t));
+    put_pairs(out, seer_campaign_winner(campaign, t), has_fallen(r->verdict, t));
     seer_text_printf(out, "<td>%s</tr>\n", seer_task_state_name(task));
   }
   seer_text_put(out, "</table>\n");
 }
 
-static void put_sets(seer_text *out, const seer_session *session, const seer_network *network) {
+static void put_sets(seer_text *out, const seer_campaign *campaign, const seer_network *network) {
   if (network->n_set == 1) return;
   seer_text_put(out,
       "<p>One library for several sets of input shapes; times above are the mean over them.</p>\n"
@@ -128,7 +128,7 @@ static void put_sets(seer_text *out, const seer_session *session, const seer_net
   for (uint32_t s = 0; s < network->n_set; s++) {
     seer_text_put(out, "<tr><td class='l'>");
     seer_text_put_html(out, network->set[s]->shapes);
-    seer_text_printf(out, "<td>%.3f ms</tr>\n", seer_session_set_seconds(session, s) * 1e3);
+    seer_text_printf(out, "<td>%.3f ms</tr>\n", seer_campaign_set_seconds(campaign, s) * 1e3);
   }
   seer_text_put(out, "</table>\n");
 }
@@ -199,7 +199,7 @@ static void put_settings(
       target->threads, target->peak_gflops, target->dram_gbs);
 }
 
-static void put_counts(seer_text *out, const seer_session_totals *t) {
+static void put_counts(seer_text *out, const seer_campaign_totals *t) {
   seer_text_printf(out,
       "<h2>Measurements</h2><table><tr><td class='l'>measured<td>%u</tr><tr><td class='l'>from the "
       "records<td>%u</tr>"
@@ -218,9 +218,9 @@ static void put_counts(seer_text *out, const seer_session_totals *t) {
 }
 
 seer_status seer_report_write(seer_report *r, const seer_context *context,
-    const seer_session *session, const seer_network *network, const char *path) {
-  seer_session_totals totals;
-  seer_session_get_totals(session, &totals);
+    const seer_campaign *campaign, const seer_network *network, const char *path) {
+  seer_campaign_totals totals;
+  seer_campaign_get_totals(campaign, &totals);
   seer_text out;
   seer_text_init(&out, r->arena);
   seer_page_put_head(&out, r->model_name);
@@ -236,13 +236,13 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
       totals.untuned_s * 1e3, totals.trials, totals.elapsed_s, totals.trials / totals.elapsed_s);
   put_verdict(&out, r->verdict, network);
   put_precision(&out, r->verdict);
-  put_sets(&out, session, network);
+  put_sets(&out, campaign, network);
   put_curve(&out, r, false);
   put_curve(&out, r, true);
   seer_text_put(&out, "<h2>Tasks</h2>\n");
-  put_tasks(&out, r, session, network, totals.estimated_s);
+  put_tasks(&out, r, campaign, network, totals.estimated_s);
   put_counts(&out, &totals);
-  put_settings(&out, context, seer_session_families(session));
+  put_settings(&out, context, seer_campaign_families(campaign));
   if (r->n_note) seer_text_put(&out, "<h2>Notes</h2><ul>\n");
   for (size_t i = 0; i < r->n_note; i++) {
     seer_text_put(&out, "<li>");

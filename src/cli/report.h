@@ -1,12 +1,12 @@
-// report.h - a session as one self-contained HTML file: latency over time and over trials, a table
+// report.h - a campaign as one self-contained HTML file: latency over time and over trials, a table
 // of tasks, settings, errors by class. Pictures are inline SVG; nothing is fetched and no script is
 // needed.
-// One thread, that which runs the session. Errors: those of writing the file.
+// One thread, that which runs the campaign. Errors: those of writing the file.
 #ifndef SEER_CLI_REPORT_H
 #define SEER_CLI_REPORT_H
 
 #include "library/verdict.h"
-#include "tune/session.h"
+#include "tune/campaign.h"
 
 typedef struct seer_report seer_report;
 
@@ -15,8 +15,8 @@ seer_report *seer_report_create(const char *model_name, seer_arena *arena);
 void seer_report_on_event(void *user, const seer_event *event);  // a listener; user: seer_report
 // The whole library against the untuned one; kept until the report is written.
 void seer_report_verdict(seer_report *report, const seer_verdict_report *verdict);
-// After the session's end.
+// After the campaign's end.
 SEER_MUST_USE seer_status seer_report_write(seer_report *report, const seer_context *context,
-    const seer_session *session, const seer_network *network, const char *path);
+    const seer_campaign *campaign, const seer_network *network, const char *path);
 
 #endif

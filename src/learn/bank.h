@@ -17,7 +17,7 @@ typedef struct {
   uint32_t task;  // labels are normalised by the task's best
   uint32_t n_row;
   const float *rows;  // n_row x the columns of the bank's set of features; copied
-  double seconds;  // relative to the session's drift reference; 0: failed
+  double seconds;  // relative to the campaign's drift reference; 0: failed
   double estimate_s;  // by the analytic model; 0: none
   bool is_raced_out;  // few-run time
 } seer_sample;
@@ -77,10 +77,10 @@ SEER_MUST_USE seer_status seer_bank_score(
 uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores may have changed
 // One file with the version of the features and the families' names, and all layers of models. What
 // is loaded is used at once and stays, as a layer underneath, never fitted again: what it says of a
-// sample is part of that sample's margin. (A file grows with each session that goes on from it.) Of
-// the file's families those count that have a name of this bank's. Loading takes the place of what
-// was loaded before; samples stay as they are. Errors: INVALID other features, another version of
-// them, another kind of model, over the estimate where this bank's are not (or the other way
+// sample is part of that sample's margin. (A file grows with each campaign that goes on from it.)
+// Of the file's families those count that have a name of this bank's. Loading takes the place of
+// what was loaded before; samples stay as they are. Errors: INVALID other features, another version
+// of them, another kind of model, over the estimate where this bank's are not (or the other way
 // round), a file of before format 5; CORRUPT. Nothing changes then.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);

@@ -2,9 +2,9 @@
 // A death costs what the worker was doing, never more: who asked counts a builder's as a failure of
 // the candidate and a runner's when it is the second one over the same candidate (local/queue.h),
 // and the worker starts again. There is no number of deaths after which a tuning ends:
-// a task of which all candidates crash is given up by the session after 64 of them. A worker counts
-// as lost only when it cannot be started for a while, or when for a minute nothing but deaths comes
-// of it.
+// a task of which all candidates crash is given up by the campaign after 64 of them. A worker
+// counts as lost only when it cannot be started for a while, or when for a minute nothing but
+// deaths comes of it.
 
 #include "measure/child.h"
 

@@ -1,6 +1,6 @@
 // fake.c - a machine made of arithmetic: seconds from the analytic model, bent by a seeded factor
 // per schedule, and failures for a seeded few. The same schedule always takes the same time,
-// whatever was measured before: sessions on it are repeatable to the byte and need no hardware.
+// whatever was measured before: campaigns on it are repeatable to the byte and need no hardware.
 // Candidates go through the same queue as on real devices (local/), to endpoints of kind fake.
 
 #include <math.h>

@@ -43,7 +43,7 @@ SEER_MUST_USE seer_status seer_records_target_text(
     seer_records *records, const seer_target *target, seer_arena *arena, const char **out_text);
 SEER_MUST_USE seer_status seer_records_add_workload(seer_records *records, const char *structure,
     const char *shape, const char *name, const char *dag_text, int64_t *out_id);
-SEER_MUST_USE seer_status seer_records_add_session(seer_records *records, const char *model,
+SEER_MUST_USE seer_status seer_records_add_campaign(seer_records *records, const char *model,
     const char *policy, const char *version, int64_t rules, int64_t seed, int64_t *out_id);
 // TIMEOUT where a file that is read as if nobody wrote to it was written to since: what was read of
 // it may be of two moments. `status`: of reading, which that explains; else it is returned.

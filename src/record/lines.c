@@ -222,7 +222,7 @@ typedef struct {
   seer_arena *scratch;  // of one line
   sqlite3_stmt *known;
   // Texts of lines -> ids here, 0 where they are not sound: most lines share them.
-  seer_map *targets, *workloads, *sessions;
+  seer_map *targets, *workloads, *campaigns;
   bool is_trusted;
   // Ids of records that were accepted by somebody trusted: made winners when they are judged.
   size_t n_accepted, cap_accepted;
@@ -290,17 +290,17 @@ static seer_status workload_of(importer *im, const line_fields *f, int64_t *out_
   return SEER_OK;
 }
 
-static seer_status session_of(importer *im, const line_fields *f, int64_t *out_id) {
+static seer_status campaign_of(importer *im, const line_fields *f, int64_t *out_id) {
   const char *key = seer_arena_printf(im->scratch, "%s|%s|%s|%lld|%lld", f->model, f->policy,
       f->version, (long long)f->rules, (long long)f->seed);
   uint64_t id;
-  if (seer_map_get_str(im->sessions, key, &id)) {
+  if (seer_map_get_str(im->campaigns, key, &id)) {
     *out_id = (int64_t)id;
     return SEER_OK;
   }
   SEER_TRY(
-      seer_records_add_session(im->r, f->model, f->policy, f->version, f->rules, f->seed, out_id));
-  seer_map_set_str(im->sessions, key, (uint64_t)*out_id);
+      seer_records_add_campaign(im->r, f->model, f->policy, f->version, f->rules, f->seed, out_id));
+  seer_map_set_str(im->campaigns, key, (uint64_t)*out_id);
   return SEER_OK;
 }
 
@@ -386,7 +386,7 @@ static seer_status import_line(importer *im, json_t *line, seer_record_verdict *
   SEER_TRY(is_known(im, &record, &known));
   if (known) *out_verdict = SEER_RECORD_KNOWN;
   if (known) return SEER_OK;
-  SEER_TRY(session_of(im, &f, &record.session));
+  SEER_TRY(campaign_of(im, &f, &record.campaign));
   return add_record(im, &record);
 }
 
@@ -491,7 +491,7 @@ seer_status seer_records_import(
       .counts = out_counts};
   im.targets = seer_map_create(im.arena);
   im.workloads = seer_map_create(im.arena);
-  im.sessions = seer_map_create(im.arena);
+  im.campaigns = seer_map_create(im.arena);
   seer_os_map map = {0};
   seer_status status = seer_os_map_file(path, &map);
   if (!status && map.n_bytes > MAX_FILE_BYTES)

@@ -13,9 +13,8 @@
 //   showed, and it is what `compile` takes. accept.h has the rule by which it keeps or loses its
 //   place.
 // - Times of a formula or of a table (--measure fake, replay) are nobody's: they are stored as
-// those
-//   of another machine, which only who works with the same measurer sees. They are no winners of
-//   `compile`, no transfers, no samples of `pretrain`, unless --measure asks for them.
+//   those of another machine, which only who works with the same measurer sees. They are no winners
+//   of `compile`, no transfers, no samples of `pretrain`, unless --measure asks for them.
 // - Every record is checked before it is used, from a file of lines or of ours (sound.h).
 //
 // Memory: an open file is owned, by open and close; texts in a record that goes in are borrowed,
@@ -72,7 +71,7 @@ typedef struct seer_records seer_records;
 
 typedef struct {
   int64_t id;  // 0: not stored yet
-  int64_t session;
+  int64_t campaign;  // in the file: session
   int64_t workload, target;
   const char *schedule;  // text form
   seer_measured_class cls;
@@ -84,8 +83,8 @@ typedef struct {
   // than any measurement of the kernel alone, and nothing of how it compares with those.
   const char *origin;
   double seconds;  // lower quartile of its samples; of pairs: the median
-  // The session's drift reference at that time; 0: none. Times in here are as they were measured:
-  // who goes on from them (session.h) divides by how it has moved since the session's first one.
+  // The campaign's drift reference at that time; 0: none. Times in here are as they were measured:
+  // who goes on from them (campaign.h) divides by how it has moved since the campaign's first one.
   double reference_s;
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
@@ -137,11 +136,11 @@ typedef struct {
 typedef seer_status (*seer_record_visit_workload)(void *user, const seer_record_workload *workload);
 SEER_MUST_USE seer_status seer_records_each_workload(
     seer_records *records, seer_record_visit_workload visit, void *user);
-SEER_MUST_USE seer_status seer_records_session(seer_records *records, const seer_context *context,
+SEER_MUST_USE seer_status seer_records_campaign(seer_records *records, const seer_context *context,
     const char *model, const char *policy, int64_t *out_id);
-// The first drift reference that the records have of a session on a target; 0: none.
+// The first drift reference that the records have of a campaign on a target; 0: none.
 SEER_MUST_USE seer_status seer_records_first_reference(
-    seer_records *records, int64_t session, int64_t target, double *out_s);
+    seer_records *records, int64_t campaign, int64_t target, double *out_s);
 // Committed when it returns (batched: begin/commit around a group of adds). TIMEOUT: another
 // process holds the file; nothing has begun. IO also when the file is not at its path any more:
 // what is written then would be lost with the last program that has it open.

@@ -12,6 +12,7 @@
 // that are linked in a circle of many ways would take for ever.
 #define MAX_SCHEMA_STEPS 1000000
 
+// A campaign is a session in files.
 #define TABLES                                                                                  \
   "CREATE TABLE target(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, feature_key TEXT NOT " \
   "NULL, text TEXT NOT NULL);"                                                                  \

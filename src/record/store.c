@@ -151,7 +151,7 @@ seer_status seer_records_find_workload(seer_records *r, seer_dag_key key, int64_
   return find_id(r, select_workload, (const char *[]){structure, shape}, 2, out_id);
 }
 
-seer_status seer_records_add_session(seer_records *r, const char *model, const char *policy,
+seer_status seer_records_add_campaign(seer_records *r, const char *model, const char *policy,
     const char *version, int64_t rules, int64_t seed, int64_t *out_id) {
   sqlite3_stmt *statement = NULL;
   bool has_row;
@@ -168,9 +168,9 @@ seer_status seer_records_add_session(seer_records *r, const char *model, const c
   return status;
 }
 
-seer_status seer_records_session(seer_records *r, const seer_context *context, const char *model,
+seer_status seer_records_campaign(seer_records *r, const seer_context *context, const char *model,
     const char *policy, int64_t *out_id) {
-  return seer_records_add_session(r, model, policy, SEER_VERSION, SEER_RULE_SET_VERSION,
+  return seer_records_add_campaign(r, model, policy, SEER_VERSION, SEER_RULE_SET_VERSION,
       seer_context_i64(context, SEER_OPT_SEED), out_id);
 }
 
@@ -221,7 +221,7 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
   sqlite3_stmt *add = r->add;
   bool has_row;
   sqlite3_reset(add);
-  sqlite3_bind_int64(add, 1, record->session);
+  sqlite3_bind_int64(add, 1, record->campaign);
   sqlite3_bind_int64(add, 2, record->workload);
   sqlite3_bind_int64(add, 3, record->target);
   sqlite3_bind_text(add, 4, record->schedule, -1, SQLITE_TRANSIENT);
@@ -246,14 +246,14 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
 }
 
 seer_status seer_records_first_reference(
-    seer_records *r, int64_t session, int64_t target, double *out_s) {
+    seer_records *r, int64_t campaign, int64_t target, double *out_s) {
   sqlite3_stmt *statement = NULL;
   bool has_row = false;
   SEER_TRY(seer_records_prepare(r,
       "SELECT reference FROM measurement WHERE session = ? AND target = ? AND reference > 0 ORDER "
       "BY id LIMIT 1",
       &statement));
-  sqlite3_bind_int64(statement, 1, session);
+  sqlite3_bind_int64(statement, 1, campaign);
   sqlite3_bind_int64(statement, 2, target);
   seer_status status = seer_records_step(r, statement, &has_row);
   *out_s = !status && has_row ? sqlite3_column_double(statement, 0) : 0;
@@ -290,7 +290,7 @@ static bool read_pairs(sqlite3_stmt *statement, seer_record *out) {
 bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   memset(out, 0, sizeof(*out));
   out->id = sqlite3_column_int64(statement, 0);
-  out->session = sqlite3_column_int64(statement, 1);
+  out->campaign = sqlite3_column_int64(statement, 1);
   out->workload = sqlite3_column_int64(statement, 2);
   out->target = sqlite3_column_int64(statement, 3);
   out->schedule = seer_sql_text(statement, 4);

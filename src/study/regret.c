@@ -117,7 +117,7 @@ static seer_status recall(listener *l, seer_tuning *tuning, uint32_t t) {
   if (n <= RECALL_PICKS) return SEER_OK;
   float *scores = SEER_NEW_ARRAY(scratch, float, n);
   bool is_trained;
-  SEER_TRY(seer_session_score(tuning->session, t, open, n, scores, &is_trained));
+  SEER_TRY(seer_campaign_score(tuning->campaign, t, open, n, scores, &is_trained));
   if (!is_trained) return SEER_OK;
   double limit_s = time_of_best(seconds, n, scratch);
   ranked *order = SEER_NEW_ARRAY(scratch, ranked, n);
@@ -158,8 +158,8 @@ static seer_status run(listener *l, seer_tuning *tuning) {
   seer_status status = seer_tuning_run(tuning, on_event, l);
   for (uint32_t t = 0; t < l->n_task; t++) seer_table_destroy(&l->task[t].measured);
   SEER_TRY(status);
-  seer_session_totals totals;
-  seer_session_get_totals(tuning->session, &totals);
+  seer_campaign_totals totals;
+  seer_campaign_get_totals(tuning->campaign, &totals);
   seer_regret *out = l->out;
   while (l->n_reached < SEER_REGRET_BUDGETS) out->regret[l->n_reached++] = regret_now(tuning);
   out->n_task = l->n_task;

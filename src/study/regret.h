@@ -4,10 +4,10 @@
 // A trial is a schedule that was measured (no failure, nothing measured again), trials a task are
 // all trials over the number of tasks (tuning.h). Regret: sum over tasks of count x true time of
 // its best so far, over the same sum of the best times that the table knows, less 1; a task without
-// a measurement counts with its untuned choice. Times are exact, so that what a session takes for
+// a measurement counts with its untuned choice. Times are exact, so that what a campaign takes for
 // its best is.
 //
-// Threads: one. Errors: those of the table, of sessions, of options.
+// Threads: one. Errors: those of the table, of campaigns, of options.
 #ifndef SEER_STUDY_REGRET_H
 #define SEER_STUDY_REGRET_H
 

@@ -1,4 +1,4 @@
-// tuning.c - a table's tasks of a network -> a session on them -> what it has found, kept from its
+// tuning.c - a table's tasks of a network -> a campaign on them -> what it has found, kept from its
 // events.
 #include "study/tuning.h"
 
@@ -82,7 +82,7 @@ seer_status seer_tuning_network(const seer_times *times, const char *name, seer_
   return SEER_FAIL(NOT_FOUND, "the table has no task of network %s", name);
 }
 
-// ---- the session
+// ---- the campaign
 seer_status seer_tuning_context(const seer_times *times, const char *path, const seer_context *from,
     seer_arena *arena, seer_context **out_context) {
   *out_context = NULL;
@@ -142,7 +142,7 @@ static seer_status find_times(seer_tuning *t, const seer_times_task *const *of) 
   t->n_task = t->network->n_task;
   t->task = SEER_NEW_ARRAY(t->arena, seer_tuning_task, t->n_task);
   seer_choice *choices = SEER_NEW_ARRAY(t->arena, seer_choice, t->n_task);
-  seer_session_choices(t->session, choices);
+  seer_campaign_choices(t->campaign, choices);
   for (uint32_t k = 0; k < t->n_task; k++) {
     seer_tuning_task *task = &t->task[k];
     task->of = of[k];
@@ -171,7 +171,7 @@ static seer_status begin(
     add_task(t->network, of[0], count, t->arena);
   }
   SEER_TRY(set_options(context, options, of[0], t->network->n_task, t->arena));
-  SEER_TRY(seer_session_create(context, t->network, NULL, options->network, &t->session));
+  SEER_TRY(seer_campaign_create(context, t->network, NULL, options->network, &t->campaign));
   return find_times(t, of);
 }
 
@@ -191,7 +191,7 @@ seer_status seer_tuning_create(
 
 void seer_tuning_destroy(seer_tuning *t) {
   if (!t) return;
-  seer_session_destroy(t->session);
+  seer_campaign_destroy(t->campaign);
   seer_status_free(t->failure);
   seer_arena_destroy(t->scratch);
   seer_arena_destroy(t->arena);
@@ -220,9 +220,9 @@ static void on_event(void *user, const seer_event *event) {
 seer_status seer_tuning_run(seer_tuning *t, seer_tuning_listener listener, void *user) {
   t->listener = listener;
   t->user = user;
-  seer_session_listen(t->session, on_event, t);
-  SEER_TRY(seer_session_run(t->session));
-  SEER_TRY(seer_session_take_fault(t->session));
+  seer_campaign_listen(t->campaign, on_event, t);
+  SEER_TRY(seer_campaign_run(t->campaign));
+  SEER_TRY(seer_campaign_take_fault(t->campaign));
   seer_status failure = t->failure;
   t->failure = SEER_OK;
   return failure;

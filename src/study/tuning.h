@@ -1,14 +1,14 @@
 // tuning.h - a tuning of a network on a table of measured times (times.h), and what is known of its
-// tasks all along: a session with the measurer replay, whose times are exact.
+// tasks all along: a campaign with the measurer replay, whose times are exact.
 //
-// A trial is as the session counts it. Memory: a tuning is owned, by create and destroy. Threads:
+// A trial is as the campaign counts it. Memory: a tuning is owned, by create and destroy. Threads:
 // one at a time uses a tuning and its context; the table is only read, and any number of tunings
-// may read it. Errors: those of the table, of sessions, of options.
+// may read it. Errors: those of the table, of campaigns, of options.
 #ifndef SEER_STUDY_TUNING_H
 #define SEER_STUDY_TUNING_H
 
 #include "measure/times/times.h"
-#include "tune/session.h"
+#include "tune/campaign.h"
 
 #define SEER_TUNING_ALL UINT32_MAX
 
@@ -42,7 +42,7 @@ typedef seer_status (*seer_tuning_listener)(
     void *user, seer_tuning *tuning, const seer_event *event);
 
 struct seer_tuning {
-  seer_session *session;
+  seer_campaign *campaign;
   seer_network *network;
   uint32_t n_task, n_trial;
   seer_tuning_task *task;

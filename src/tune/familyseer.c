@@ -22,10 +22,10 @@ struct seer_tuner {
   seer_precise precise;  // the network
   seer_records *records;
   seer_tuning tuning;
-  seer_session *running;
+  seer_campaign *running;
   seer_tuner_listener listener;
   void *user;
-  volatile sig_atomic_t is_stopped;  // perhaps before there was a session
+  volatile sig_atomic_t is_stopped;  // perhaps before there was a campaign
   char message[MAX_MESSAGE];
 };
 
@@ -45,8 +45,8 @@ static void on_event(void *user, const seer_event *event) {
 
 // With the figures of the moment, where there are any.
 static void tell_text(const seer_tuner *t, seer_event_kind kind, const char *text) {
-  seer_session_totals totals = {0};
-  if (t->tuning.session) seer_session_get_totals(t->tuning.session, &totals);
+  seer_campaign_totals totals = {0};
+  if (t->tuning.campaign) seer_campaign_get_totals(t->tuning.campaign, &totals);
   const seer_tuner_event event = {.kind = seer_event_kind_name(kind),
       .text = text,
       .elapsed_s = totals.elapsed_s,
@@ -63,9 +63,9 @@ static void tell_before(void *user, seer_event_kind kind, const char *text) {
 
 static void tell_verdict(const seer_tuner *t) {
   const seer_verdict_report *verdict = &t->tuning.verdict;
-  seer_session_totals totals;
+  seer_campaign_totals totals;
   if (!verdict->text[0] && verdict->latency_s <= 0) return;
-  seer_session_get_totals(t->tuning.session, &totals);
+  seer_campaign_get_totals(t->tuning.campaign, &totals);
   const seer_tuner_event event = {.kind = "verdict",
       .text = verdict->text,
       .elapsed_s = totals.elapsed_s,
@@ -178,11 +178,11 @@ void seer_tuner_listen(seer_tuner *t, seer_tuner_listener listener, void *user) 
 // ---- tuning
 static bool is_over(void *user) { return ((const seer_tuner *)user)->is_stopped; }
 
-static void begin(void *user, seer_session *session) {
+static void begin(void *user, seer_campaign *campaign) {
   seer_tuner *t = user;
-  seer_session_listen(session, on_event, t);
-  t->running = session;
-  if (t->is_stopped) seer_session_stop(session);
+  seer_campaign_listen(campaign, on_event, t);
+  t->running = campaign;
+  if (t->is_stopped) seer_campaign_stop(campaign);
 }
 
 static void end_search(void *user, bool was_run) {
@@ -217,11 +217,11 @@ static seer_status tune_judged(seer_tuner *t) {
 static seer_status tune(seer_tuner *t, const char *a, const char *b) {
   (void)a, (void)b;
   SEER_TRY(need(t, t->is_loaded, "no network is loaded"));
-  SEER_TRY(need(t, !t->tuning.session, "tuned already; one tuner tunes once"));
+  SEER_TRY(need(t, !t->tuning.campaign, "tuned already; one tuner tunes once"));
   SEER_TRY(seer_target_check_here(seer_context_target(t->context)));
   SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
   seer_status status = tune_judged(t);
-  if (!t->tuning.session) {  // then it may be tried again
+  if (!t->tuning.campaign) {  // then it may be tried again
     seer_records_close(t->records);
     t->records = NULL;
   }
@@ -232,7 +232,7 @@ int seer_tuner_tune(seer_tuner *t) { return enter(t, tune, NULL, NULL); }
 
 void seer_tuner_stop(seer_tuner *t) {
   t->is_stopped = 1;
-  if (t->running) seer_session_stop(t->running);
+  if (t->running) seer_campaign_stop(t->running);
 }
 
 static seer_status compile(seer_tuner *t, const char *folder, const char *b) {

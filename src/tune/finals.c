@@ -145,7 +145,7 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
   return SEER_OK;
 }
 
-// Lost ones last, then by speedup; ties by what they are, so that a session repeats.
+// Lost ones last, then by speedup; ties by what they are, so that a campaign repeats.
 static int by_speedup(const void *a, const void *b) {
   const seer_finalist *x = a, *y = b;
   if (seer_finalist_is_lost(x) != seer_finalist_is_lost(y))

@@ -10,7 +10,7 @@
 //    the next best. The n-th look at a task's fresh pairs is a sign test at 5 % / 2^n, so that all
 //    of them together err in 5 % at most.
 //
-// What passes and what becomes of it is the court's: a session's (session/accept.c), or a test's.
+// What passes and what becomes of it is the court's: a campaign's (campaign/accept.c), or a test's.
 //
 // Memory: all in `arena`. Threads: one. Errors: the measurer's and the court's; finals that are
 // not over then stay so.

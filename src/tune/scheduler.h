@@ -1,7 +1,7 @@
 // scheduler.h - which task gets the next round, and how many measurements: a table of policies.
 // Policies see counts and times, never schedules; every choice has a reason in words.
 //
-// Memory: a state and its tasks are the session's. Threads: one at a time for each state; tables
+// Memory: a state and its tasks are the campaign's. Threads: one at a time for each state; tables
 // are constant.
 #ifndef SEER_TUNE_SCHEDULER_H
 #define SEER_TUNE_SCHEDULER_H

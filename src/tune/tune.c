@@ -30,24 +30,24 @@ static bool is_timed_here(const tuning *t) { return t->measure->is_on_device; }
 // ---- search
 static seer_status search(tuning *t) {
   const seer_tuning_watch *watch = &t->r->watch;
-  seer_session **session = &t->out->session;
-  SEER_TRY(seer_session_create(t->context, t->network, t->r->records, t->r->model, session));
-  if (watch->begin) watch->begin(watch->user, *session);
-  seer_status status = seer_session_run(*session);
+  seer_campaign **campaign = &t->out->campaign;
+  SEER_TRY(seer_campaign_create(t->context, t->network, t->r->records, t->r->model, campaign));
+  if (watch->begin) watch->begin(watch->user, *campaign);
+  seer_status status = seer_campaign_run(*campaign);
   t->out->was_run = status == SEER_OK;
   if (watch->end) watch->end(watch->user, t->out->was_run);
-  t->out->fault = seer_session_take_fault(*session);
-  if (!seer_session_has_records(*session)) t->records = NULL;
+  t->out->fault = seer_campaign_take_fault(*campaign);
+  if (!seer_campaign_has_records(*campaign)) t->records = NULL;
   return status;
 }
 
 // ---- the library
 
-// What `compile` would take from the records; without records what the session says.
+// What `compile` would take from the records; without records what the campaign says.
 static seer_status choose(tuning *t) {
   seer_choose_counts counts;
   t->out->choices = SEER_NEW_ARRAY(t->arena, seer_choice, t->network->n_task + 1);
-  seer_session_choices(t->out->session, t->out->choices);
+  seer_campaign_choices(t->out->campaign, t->out->choices);
   if (!t->records || !t->r->folder) return SEER_OK;
   return seer_choose(t->context, t->network, t->records, 2, t->arena, &t->out->choices, &counts);
 }
@@ -60,7 +60,7 @@ static seer_status build(tuning *t) {
 }
 
 static double whole_seconds(const tuning *t) {
-  return seer_whole_seconds(seer_session_budget(t->out->session)->time_s);
+  return seer_whole_seconds(seer_campaign_budget(t->out->campaign)->time_s);
 }
 
 // *out_fault: what the records have refused, after which the library is as decided all the same.
@@ -69,7 +69,7 @@ static seer_status hold_against_untuned(tuning *t, seer_status *out_fault) {
   seer_whole whole = {.context = t->context,
       .network = t->network,
       .records = t->records,
-      .session = seer_session_record_id(t->out->session),
+      .campaign = seer_campaign_record_id(t->out->campaign),
       .folder = t->library,
       .seconds = whole_seconds(t),
       .choices = t->out->choices,
@@ -83,7 +83,7 @@ static const seer_choice *with_times(const tuning *t) {
   const seer_choice *choices = t->out->choices;
   uint32_t n = t->network->n_task;
   seer_choice *own = SEER_NEW_ARRAY(t->arena, seer_choice, n + 1);
-  seer_session_choices(t->out->session, own);
+  seer_campaign_choices(t->out->campaign, own);
   for (uint32_t k = 0; k < n; k++) {
     bool is_known =
         choices[k].seconds <= 0 && seer_schedule_equal(&own[k].schedule, &choices[k].schedule);
@@ -130,7 +130,7 @@ static seer_status move_into_place(tuning *t) {
 
 // ---- all of it
 // What memory that runs out ends is one of these: the machine and the folder are given back, and
-// the session can be asked.
+// the campaign can be asked.
 
 static void tell_devices(const tuning *t) {
   const seer_device_list *devices = seer_context_devices(t->context);
@@ -217,7 +217,7 @@ seer_status seer_tune_network(const seer_tuning_request *r, seer_tuning *out) {
 }
 
 void seer_tuning_clear(seer_tuning *ended) {
-  seer_session_destroy(ended->session);
+  seer_campaign_destroy(ended->campaign);
   seer_status_free(ended->fault);
   *ended = (seer_tuning){.verdict = {.text = ""}};
 }

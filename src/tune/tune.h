@@ -4,7 +4,7 @@
 //   the machine is free    one tuner at a time measures on it (measure/lock.h)
 //   its speeds are known   (record/speeds.h)
 //   which precision        (precision.h)
-//   search and finals      a session (session.h); what was found is in the records
+//   search and finals      a campaign (campaign.h); what was found is in the records
 //   choose, build          as `compile` would from these records (choose/choose.h)
 //   never slower           the library takes turns with the untuned one, as a whole and task by
 //                          task; what is slower there is compiled untuned again (whole.h)
@@ -14,25 +14,25 @@
 //
 // Where times are none of this machine (--measure fake, replay) nothing is compared by time.
 //
-// Memory: what comes out is in the arena of `precise`, but for the session. One thread; a session
+// Memory: what comes out is in the arena of `precise`, but for the campaign. One thread; a campaign
 // may be stopped from others. What is found on the way is said (seer_say).
 #ifndef SEER_TUNE_TUNE_H
 #define SEER_TUNE_TUNE_H
 
 #include "library/contest.h"
 #include "library/verdict.h"
+#include "tune/campaign.h"
 #include "tune/precision.h"
-#include "tune/session.h"
 
 // What somebody wants to hear, and to say. All may be NULL; `user` is theirs.
 typedef struct {
   void *user;
   // Asked while the machine is waited for: is it to end?
   bool (*is_over)(void *user);
-  // WAIT, and DONE where it ended before there was a session.
+  // WAIT, and DONE where it ended before there was a campaign.
   void (*before)(void *user, seer_event_kind kind, const char *text);
-  // A session is about to run: time to listen to it, and to know whom to stop.
-  void (*begin)(void *user, seer_session *session);
+  // A campaign is about to run: time to listen to it, and to know whom to stop.
+  void (*begin)(void *user, seer_campaign *campaign);
   // It has run, which was_run says, or could not: from here on nothing can be stopped.
   void (*end)(void *user, bool was_run);
 } seer_tuning_watch;
@@ -49,13 +49,13 @@ typedef struct {
 } seer_tuning_request;
 
 typedef struct {
-  seer_session *session;  // owned: seer_tuning_clear; NULL: none was begun
-  bool was_run;  // the session, to its end
+  seer_campaign *campaign;  // owned: seer_tuning_clear; NULL: none was begun
+  bool was_run;  // the campaign, to its end
   bool is_written;  // the library, into its folder
   seer_choice *choices;  // [n_task], of precise->taken: what it has; NULL: nothing is known
   seer_verdict_report verdict;  // text "": not compared
-  // What went wrong in the session; it went on to its end all the same. Owned, also after an error:
-  // who takes it sets it to SEER_OK.
+  // What went wrong in the campaign; it went on to its end all the same. Owned, also after an
+  // error: who takes it sets it to SEER_OK.
   seer_status fault;
 } seer_tuning;
 

@@ -131,7 +131,7 @@ static seer_status store_times(void *user) {
   for (uint32_t k = 0; k < w->network->n_task; k++) {
     const seer_task *task = &w->network->task[k];
     const seer_choice *choice = &w->choices[k];
-    seer_record record = {.session = w->session,
+    seer_record record = {.campaign = w->campaign,
         .target = target,
         .schedule = seer_schedule_print(choice->sketches, &choice->schedule, t->arena),
         .origin = seer_origin_name(SEER_ORIGIN_NETWORK),

@@ -19,7 +19,7 @@ typedef struct {
   seer_context *context;
   const seer_network *network;
   seer_records *records;  // NULL: none, `choices` alone say what is compiled
-  int64_t session;  // of the tuning, in the records
+  int64_t campaign;  // of the tuning, in the records
   const char *folder;  // where the library of `choices` lies
   double seconds;  // for one comparison, about; a library that is slow takes longer
   seer_choice *choices;  // [n_task]; those of tasks that fall back change

@@ -50,7 +50,7 @@ def tune(folder, network, devices, every, dead=""):
     runs = [e for e in events if e["event"] == "measurement"]
     check_records(records, runs, set())
     last = [e for e in events if e["event"] == "done"][0]
-    # of the trials those that are twins or failed by policy count as the session says
+    # of the trials those that are twins or failed by policy count as the campaign says
     new = sum(e["origin"] != "witness" and e["class"] == "ok" and not e["twin"] for e in runs)
     if last["trials"] != new:
         fail(f"{last['trials']} trials were counted, {new} were printed")

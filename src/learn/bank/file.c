@@ -10,7 +10,7 @@
 // and the model (length, bytes; length 0: none).
 #define BANK_MAGIC "seerbnk5"
 #define MAGIC_OF_ANY "seerbnk"
-#define MAX_LAYERS 100  // one on another: as many sessions, each gone on from the one before
+#define MAX_LAYERS 100  // one on another: as many campaigns, each gone on from the one before
 #define MAX_MODEL_NAME 16
 
 typedef struct {

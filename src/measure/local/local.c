@@ -1,6 +1,6 @@
 // local.c - requests -> builder processes -> objects -> runner processes -> times.
 // Building and timing alternate where both have the same processors: a runner waits until no
-// builder works on its own. Workers live as long as the session; one that crashes or hangs is
+// builder works on its own. Workers live as long as the campaign; one that crashes or hangs is
 // replaced.
 
 #include <math.h>

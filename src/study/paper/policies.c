@@ -68,7 +68,7 @@ static seer_status run(seer_tuning *tuning, listening *l) {
   SEER_TRY(seer_tuning_run(tuning, on_event, l));
   out->n_trial = tuning->n_trial;
   out->latency_s = latency_of(tuning, l->has_untuned);
-  // The session may have ended within a round.
+  // The campaign may have ended within a round.
   if (out->first_trial == 0) out->first_trial = out->n_trial;
   if (out->warm_trial == 0) out->warm_trial = out->n_trial;
   keep_tasks(tuning, l->arena, out);

@@ -18,7 +18,7 @@ typedef struct {
   const char *folder;
   seer_records *records;
   seer_network *network;
-  int64_t session, target;
+  int64_t campaign, target;
   const seer_sketch_list *sketches[2];
   int64_t workload[2];
 } world;
@@ -52,7 +52,7 @@ static void open_world(world *w) {
   must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
   must(seer_records_open(
       w->context, seer_os_path_join(w->arena, w->folder, "r.sqlite"), &w->records));
-  must(seer_records_session(w->records, w->context, "m.onnx", "seer", &w->session));
+  must(seer_records_campaign(w->records, w->context, "m.onnx", "seer", &w->campaign));
   must(seer_records_target(w->records, &target, &w->target));
   const seer_choice *untuned = choose(w);
   for (uint32_t t = 0; t < 2; t++) {
@@ -71,7 +71,7 @@ static void close_world(world *w) {
 
 static seer_record record_of(
     const world *w, uint32_t task, const seer_schedule *schedule, double us) {
-  return (seer_record){.session = w->session,
+  return (seer_record){.campaign = w->campaign,
       .workload = w->workload[task],
       .target = w->target,
       .schedule = seer_schedule_print(w->sketches[task], schedule, w->arena),

@@ -21,7 +21,7 @@ typedef struct {
   seer_task task;
   seer_sketch_list *sketches;
   seer_schedule schedule[N_SCHEDULES];  // of the task, all different
-  int64_t session, own, workload;
+  int64_t campaign, own, workload;
   // What was found, and one more that is to stay as it was.
   uint32_t n;
   seer_transfer found[SEER_TRANSFER_MAX + 1];
@@ -85,7 +85,7 @@ static void open_world(world *w) {
   w->task = (seer_task){.name = "gemm", .dag = dag, .key = seer_dag_hash(dag)};
   w->sketches = sketches_of(w, dag);
   draw(w->sketches, w->schedule, N_SCHEDULES);
-  must(seer_records_session(w->records, w->context, "m.onnx", "seer", &w->session));
+  must(seer_records_campaign(w->records, w->context, "m.onnx", "seer", &w->campaign));
   w->own = add_target(w, &w->target);
   w->workload = workload_of(w, dag);
 }
@@ -100,7 +100,7 @@ static void close_world(world *w) {
 // A record that says `text` took so many microseconds.
 static void add_text(world *w, int64_t workload, int64_t target, const char *text, double us,
     seer_record_place place, seer_record_state state) {
-  seer_record record = {.session = w->session,
+  seer_record record = {.campaign = w->campaign,
       .workload = workload,
       .target = target,
       .schedule = text,
@@ -188,7 +188,7 @@ static void heard_of_this_task(void **state) {
   add(&w, w.own, 5, 50, elsewhere, SEER_RECORD_REFUSED);
   add(&w, w.own, 6, 0.01, elsewhere, SEER_RECORD_MEASURED);
   const char *text = seer_schedule_print(w.sketches, &w.schedule[7], w.arena);
-  seer_record crashed = {.session = w.session,
+  seer_record crashed = {.campaign = w.campaign,
       .workload = w.workload,
       .target = w.own,
       .schedule = text,

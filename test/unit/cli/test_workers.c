@@ -18,7 +18,7 @@
 #include "measure/backends.h"
 #include "models/models.h"
 #include "support/test.h"
-#include "tune/session.h"
+#include "tune/campaign.h"
 
 // ---- the worker
 static void plant(char *text) {
@@ -236,11 +236,11 @@ static void a_tuning_survives_them_all(void **state) {
   must(seer_context_set(w.context, "trials", "48"));
   seer_records *records;
   must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "r"), &records));
-  seer_session *session;
-  must(seer_session_create(w.context, w.network, records, "mlp", &session));
+  seer_campaign *campaign;
+  must(seer_campaign_create(w.context, w.network, records, "mlp", &campaign));
   uint32_t n[SEER_MEASURED_COUNT] = {0};
-  seer_session_listen(session, count_failed, n);
-  must(seer_session_run(session));
+  seer_campaign_listen(campaign, count_failed, n);
+  must(seer_campaign_run(campaign));
   for (size_t i = 0; i < SEER_COUNT_OF(points); i++) {
     const char *once = seer_arena_printf(w.arena, "%s.%zu", w.once, i);
     if (!seer_os_exists(once)) fail_msg("nobody died at %s", points[i]);
@@ -251,10 +251,10 @@ static void a_tuning_survives_them_all(void **state) {
   assert_in_range(n[SEER_MEASURED_RUN_CRASH], 0, 2);  // two deaths over the same candidate
   seer_choice choices[8];
   assert_true(w.network->n_task <= SEER_COUNT_OF(choices));
-  seer_session_choices(session, choices);
+  seer_campaign_choices(campaign, choices);
   must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY,
       seer_os_path_join(w.arena, w.folder, "out")));
-  seer_session_destroy(session);
+  seer_campaign_destroy(campaign);
   seer_records_close(records);
   close_world(&w);
 }

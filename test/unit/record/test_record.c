@@ -16,7 +16,7 @@ typedef struct {
   const char *folder;
   seer_records *records;
   seer_dag *dag;
-  int64_t target, workload, session;
+  int64_t target, workload, campaign;
 } world;
 
 static void export_all(seer_records *records, const char *path) {
@@ -52,7 +52,7 @@ static void open_world(world *w) {
   w->dag = gemm(w->arena, 126);
   must(seer_records_target(w->records, seer_context_target(w->context), &w->target));
   must(seer_records_workload(w->records, w->dag, seer_dag_hash(w->dag), "gemm", &w->workload));
-  must(seer_records_session(w->records, w->context, "/some/where/m.onnx", "seer", &w->session));
+  must(seer_records_campaign(w->records, w->context, "/some/where/m.onnx", "seer", &w->campaign));
 }
 
 static void close_world(world *w) {
@@ -74,7 +74,7 @@ static const char *schedule_of(world *w, const char *comment) {
 }
 
 static int64_t add(world *w, const char *schedule, double seconds, seer_measured_class cls) {
-  seer_record record = {.session = w->session,
+  seer_record record = {.campaign = w->campaign,
       .workload = w->workload,
       .target = w->target,
       .schedule = schedule,
@@ -364,7 +364,7 @@ static void test_names_that_are_no_utf8(void **state) {
   static const char name[] = "t\xE9sk \x80\" \x01 \xC3\xA9";
   w.dag = gemm(w.arena, 60);
   must(seer_records_workload(w.records, w.dag, seer_dag_hash(w.dag), name, &w.workload));
-  must(seer_records_session(w.records, w.context, "caf\xE9.onnx", "seer", &w.session));
+  must(seer_records_campaign(w.records, w.context, "caf\xE9.onnx", "seer", &w.campaign));
   add(&w, schedule_of(&w, "a"), 1e-4, SEER_MEASURED_OK);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
   export_all(w.records, lines);
@@ -390,7 +390,7 @@ static void test_names_that_are_no_utf8(void **state) {
   must(seer_records_each_workload(more, expect_name, &found));
   assert_null(found);
   // What no line can hold is left out, and counted: by export, and by merge.
-  seer_record record = {.session = w.session,
+  seer_record record = {.campaign = w.campaign,
       .workload = w.workload,
       .target = w.target,
       .schedule = "s",

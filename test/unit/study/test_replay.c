@@ -17,7 +17,7 @@
 #include "study/tuning.h"
 #include "support/test.h"
 #include "support/test_target.h"
-#include "tune/session.h"
+#include "tune/campaign.h"
 
 #define TABLE SEER_SOURCE_DIR "/test/data/times.gz"
 enum { MOST = 512 };
@@ -77,13 +77,13 @@ static void on_event(void *user, const seer_event *event) {
 static const char *tune(world *w, const char *policy, const char *trials, bool is_all) {
   must(seer_context_set(w->context, "search-policy", policy));
   must(seer_context_set(w->context, "trials", trials));
-  seer_session *session;
-  must(seer_session_create(w->context, w->network, NULL, "mlp", &session));
+  seer_campaign *campaign;
+  must(seer_campaign_create(w->context, w->network, NULL, "mlp", &campaign));
   record *r = SEER_NEW(w->arena, record);
   r->w = w;
   seer_text_init(&r->text, w->arena);
   seer_choice choices[3];
-  seer_session_choices(session, choices);
+  seer_campaign_choices(campaign, choices);
   assert_int_equal(w->network->n_task, 3);
   for (uint32_t t = 0; t < 3; t++) {
     const seer_times_task *task =
@@ -101,18 +101,18 @@ static const char *tune(world *w, const char *policy, const char *trials, bool i
           seer_choose_estimate(target, sketches, one).seconds >= least_s);
     }
   }
-  seer_session_listen(session, on_event, r);
-  must(seer_session_run(session));
-  must(seer_session_take_fault(session));
+  seer_campaign_listen(campaign, on_event, r);
+  must(seer_campaign_run(campaign));
+  must(seer_campaign_take_fault(campaign));
   for (uint32_t t = 0; t < 3; t++) {
-    double best_s = seer_session_state(session)->task[t].best_s;
+    double best_s = seer_campaign_state(campaign)->task[t].best_s;
     assert_true(r->n[t] == 0 ? best_s == 0 : best_s >= seer_times_pool_best(&r->pool[t]));
     if (is_all) assert_int_equal(r->n[t], r->pool[t].n);
     if (r->n[t] == r->pool[t].n) assert_true(best_s == seer_times_pool_best(&r->pool[t]));
-    const seer_measure_ab *won = seer_session_winner(session, t);
+    const seer_measure_ab *won = seer_campaign_winner(campaign, t);
     if (won) assert_true(won->seconds == best_s && won->speedup > 1);
   }
-  seer_session_destroy(session);
+  seer_campaign_destroy(campaign);
   return r->text.data;
 }
 
@@ -140,22 +140,22 @@ static void refuses(seer_status status, const char *what) {
 static void what_it_cannot_answer_is_refused(void **state) {
   (void)state;
   world w;
-  seer_session *session;
+  seer_campaign *campaign;
   open_world(&w, "server", NULL);
   refuses(
-      seer_session_create(w.context, w.network, NULL, "mlp", &session), "--target 'cpu -triple");
+      seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign), "--target 'cpu -triple");
   close_world(&w);
   open_world(&w, "zen4-avx2", "input:8x784");
   refuses(
-      seer_session_create(w.context, w.network, NULL, "mlp", &session), "no times of this task");
+      seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign), "no times of this task");
   must(seer_context_set(w.context, "measure", "replay"));
-  refuses(seer_session_create(w.context, w.network, NULL, "mlp", &session), "replay:FILE");
+  refuses(seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign), "replay:FILE");
   must(seer_context_set(w.context, "measure", "replay:/nowhere.gz"));
-  refuses(seer_session_create(w.context, w.network, NULL, "mlp", &session), "/nowhere.gz");
+  refuses(seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign), "/nowhere.gz");
   must(seer_context_set(w.context, "measure", "fake:3"));
-  refuses(seer_session_create(w.context, w.network, NULL, "mlp", &session), "'3'");
+  refuses(seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign), "'3'");
   must(seer_context_set(w.context, "measure", "guess"));
-  refuses(seer_session_create(w.context, w.network, NULL, "mlp", &session),
+  refuses(seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign),
       "unknown measurer 'guess'; allowed: local fake replay:FILE");
   close_world(&w);
 }
@@ -204,14 +204,14 @@ static void a_delay_on_a_table_is_reckoned(void **state) {
   open_world(&w, "zen4-avx2", NULL);
   must(seer_context_set(w.context, "measure", "replay:" TABLE ":delay=60s"));
   must(seer_context_set(w.context, "time-budget", "10m"));
-  seer_session *session;
-  seer_session_totals totals;
-  must(seer_session_create(w.context, w.network, NULL, "mlp", &session));
-  must(seer_session_run(session));
-  seer_session_get_totals(session, &totals);
+  seer_campaign *campaign;
+  seer_campaign_totals totals;
+  must(seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign));
+  must(seer_campaign_run(campaign));
+  seer_campaign_get_totals(campaign, &totals);
   assert_true(totals.trials > 0 && totals.trials <= 32);
   assert_true(totals.elapsed_s >= 59.9 * (totals.trials + totals.repeats));
-  seer_session_destroy(session);
+  seer_campaign_destroy(campaign);
   close_world(&w);
 }
 

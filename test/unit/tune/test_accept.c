@@ -13,7 +13,7 @@
 #include "models/models.h"
 #include "record/sound.h"
 #include "support/test.h"
-#include "tune/session/inside.h"
+#include "tune/campaign/inside.h"
 
 // mlp on a made-up machine, tuned with made-up times.
 static const char machine[] =
@@ -67,13 +67,13 @@ static seer_status check_slowly(seer_measurer *m, const seer_measure_request *re
   return SEER_OK;
 }
 
-static void slow_down(seer_session *session) {
+static void slow_down(seer_campaign *campaign) {
   static seer_measure_desc own;
-  slow.other = session->device.desc;
+  slow.other = campaign->device.desc;
   own = *slow.other;
   own.compare = compare_slowly;
   own.check = check_slowly;
-  session->device.desc = &own;
+  campaign->device.desc = &own;
 }
 
 static void export_all(seer_records *records, const char *path) {
@@ -121,27 +121,27 @@ static void listen(void *user, const seer_event *event) {
     seer_text_put(&w->events, "tried\n");
 }
 
-// What the session would compile: choices[task], in w->arena.
+// What the campaign would compile: choices[task], in w->arena.
 static seer_choice *tune(world *w, seer_records *records, const char *trials) {
-  seer_session *session;
+  seer_campaign *campaign;
   must(seer_context_set(w->context, "trials", trials));
   seer_text_init(&w->events, w->arena);
   seer_text_put(&w->events, "");
-  must(seer_session_create(w->context, w->network, records, "mlp", &session));
-  seer_session_listen(session, listen, w);
-  slow_down(session);
-  must(seer_session_run(session));
+  must(seer_campaign_create(w->context, w->network, records, "mlp", &campaign));
+  seer_campaign_listen(campaign, listen, w);
+  slow_down(campaign);
+  must(seer_campaign_run(campaign));
   seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task + 1);
-  seer_session_choices(session, choices);
+  seer_campaign_choices(campaign, choices);
   for (uint32_t t = 0; t < w->network->n_task; t++) {
-    const seer_measure_ab *ab = seer_session_winner(session, t);
+    const seer_measure_ab *ab = seer_campaign_winner(campaign, t);
     assert_int_equal(ab != NULL, choices[t].origin == SEER_ORIGIN_TUNED);
-    seer_sketch_list *own;  // the session's end with it
+    seer_sketch_list *own;  // the campaign's end with it
     must(seer_sketch_generate(
         w->network->task[t].dag, seer_context_target(w->context), SEER_SPACE_FULL, w->arena, &own));
     choices[t].sketches = own;
   }
-  seer_session_destroy(session);
+  seer_campaign_destroy(campaign);
   return choices;
 }
 
@@ -222,7 +222,7 @@ static void test_a_lucky_time_is_not_compiled(void **state) {
   for (uint32_t t = 0; t < w.network->n_task; t++) {
     winner f = find_winner(&w, w.records, t);
     if (!f.record.id) continue;
-    seer_record lucky = {.session = f.record.session,
+    seer_record lucky = {.campaign = f.record.campaign,
         .workload = f.workload,
         .target = f.target,
         .schedule = f.record.baseline,
@@ -238,9 +238,9 @@ static void test_a_lucky_time_is_not_compiled(void **state) {
 // ---- keeping a place
 static winner put_winner(world *w, uint32_t t, const seer_schedule *schedule, seer_measure_ab ab) {
   winner f = find_winner(w, w->records, t);
-  int64_t session;
-  must(seer_records_session(w->records, w->context, "mlp", "seer", &session));
-  seer_record record = {.session = session,
+  int64_t campaign;
+  must(seer_records_campaign(w->records, w->context, "mlp", "seer", &campaign));
+  seer_record record = {.campaign = campaign,
       .workload = f.workload,
       .target = f.target,
       .schedule = seer_schedule_print(f.rule.sketches, schedule, w->arena),
@@ -317,12 +317,12 @@ static void test_the_first_timing_is_tried_three_times(void **state) {
   for (uint32_t n = 1; n <= 3; n++) {
     world w;
     open_world(&w);
-    seer_session *session;
-    must(seer_session_create(w.context, w.network, w.records, "mlp", &session));
-    slow_down(session);
+    seer_campaign *campaign;
+    must(seer_campaign_create(w.context, w.network, w.records, "mlp", &campaign));
+    slow_down(campaign);
     slow.n_first = n;
     slow.pairs = SEER_MEASURED_RUN_TIMEOUT;
-    seer_status status = seer_session_run(session);
+    seer_status status = seer_campaign_run(campaign);
     if (n < 3) {
       must(status);
     } else {
@@ -332,7 +332,7 @@ static void test_the_first_timing_is_tried_three_times(void **state) {
       seer_status_free(status);
     }
     assert_int_equal(slow.n_first, 0);
-    seer_session_destroy(session);
+    seer_campaign_destroy(campaign);
     close_world(&w);
   }
 }
@@ -392,28 +392,28 @@ static void test_a_file_that_is_removed_during_finals_is_missed(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  seer_session *session;
-  must(seer_session_create(w.context, w.network, w.records, "mlp", &session));
-  seer_session_listen(session, remove_at_first_verdict, &w);
-  must(seer_session_run(session));
+  seer_campaign *campaign;
+  must(seer_campaign_create(w.context, w.network, w.records, "mlp", &campaign));
+  seer_campaign_listen(campaign, remove_at_first_verdict, &w);
+  must(seer_campaign_run(campaign));
   assert_true(w.is_removed);
-  seer_status fault = seer_session_take_fault(session);
+  seer_status fault = seer_campaign_take_fault(campaign);
   assert_non_null(fault);
   assert_non_null(strstr(seer_status_message(fault), "was removed while it was open"));
   seer_status_free(fault);
   seer_choice *kept = SEER_NEW_ARRAY(w.arena, seer_choice, w.network->n_task + 1);
-  seer_session_choices(session, kept);
+  seer_campaign_choices(campaign, kept);
   seer_choice *alone = tune(&w, NULL, "60");
   for (uint32_t t = 0; t < w.network->n_task; t++)
     assert_true(seer_schedule_equal(&kept[t].schedule, &alone[t].schedule));
-  seer_session_destroy(session);
+  seer_campaign_destroy(campaign);
   assert_true(seer_os_exists(seer_os_path_join(w.arena, w.folder, "r.sqlite")));
   close_world(&w);
 }
 
 // ---- going on
-// A time of a slow moment is compared with those of others as the session that took it has compared
-// it: by what its reference took then.
+// A time of a slow moment is compared with those of others as the campaign that took it has
+// compared it: by what its reference took then.
 static void test_drift_is_divided_out_of_restored_times(void **state) {
   (void)state;
   world w;
@@ -425,14 +425,14 @@ static void test_drift_is_divided_out_of_restored_times(void **state) {
   seer_schedule other;
   must(seer_records_target(w.records, seer_context_target(w.context), &target));
   must(seer_records_workload(w.records, task->dag, task->key, task->name, &workload));
-  must(seer_records_session(w.records, w.context, "mlp", "seer", &id));
+  must(seer_records_campaign(w.records, w.context, "mlp", "seer", &id));
   seer_schedule_default(untuned[0].sketches, 0, &other);
   const struct {
     const seer_schedule *schedule;
     double seconds, reference_s;
   } times[] = {{&untuned[0].schedule, 1e-3, 5e-4}, {&other, 1.5e-3, 1e-3}};
   for (size_t i = 0; i < SEER_COUNT_OF(times); i++) {
-    seer_record record = {.session = id,
+    seer_record record = {.campaign = id,
         .workload = workload,
         .target = target,
         .schedule = seer_schedule_print(untuned[0].sketches, times[i].schedule, w.arena),
@@ -442,12 +442,12 @@ static void test_drift_is_divided_out_of_restored_times(void **state) {
         .reference_s = times[i].reference_s};
     must(seer_records_add(w.records, &record));
   }
-  seer_session *session;
+  seer_campaign *campaign;
   must(seer_context_set(w.context, "trials", "0"));
-  must(seer_session_create(w.context, w.network, w.records, "mlp", &session));
-  must(seer_session_run(session));
-  assert_true(fabs(seer_session_state(session)->task[0].best_s - 0.75e-3) < 1e-9);
-  seer_session_destroy(session);
+  must(seer_campaign_create(w.context, w.network, w.records, "mlp", &campaign));
+  must(seer_campaign_run(campaign));
+  assert_true(fabs(seer_campaign_state(campaign)->task[0].best_s - 0.75e-3) < 1e-9);
+  seer_campaign_destroy(campaign);
   close_world(&w);
 }
 
@@ -539,19 +539,19 @@ static void make_trouble(void *user, const seer_event *event) {
 
 // With records or without: the winners are those that they would have been.
 static seer_choice *tune_in_trouble(world *w, trouble *t, bool *out_has_records) {
-  seer_session *session;
-  must(seer_session_create(w->context, w->network, w->records, "mlp", &session));
-  seer_session_listen(session, make_trouble, t);
-  must(seer_session_run(session));
+  seer_campaign *campaign;
+  must(seer_campaign_create(w->context, w->network, w->records, "mlp", &campaign));
+  seer_campaign_listen(campaign, make_trouble, t);
+  must(seer_campaign_run(campaign));
   make_room();
   assert_true(t->has_begun);
-  *out_has_records = seer_session_has_records(session);
-  seer_status fault = seer_session_take_fault(session);
+  *out_has_records = seer_campaign_has_records(campaign);
+  seer_status fault = seer_campaign_take_fault(campaign);
   assert_int_equal(fault != NULL, !*out_has_records);
   seer_status_free(fault);
   seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task + 1);
-  seer_session_choices(session, choices);
-  seer_session_destroy(session);
+  seer_campaign_choices(campaign, choices);
+  seer_campaign_destroy(campaign);
   return choices;
 }
 
@@ -614,16 +614,16 @@ static void test_records_stay_where_something_else_fails(void **state) {
   open_world(&w);
   must(seer_os_make_dirs(seer_os_path_join(w.arena, w.folder, "models")));
   must(seer_context_set(w.context, "save-model", seer_os_path_join(w.arena, w.folder, "models/m")));
-  seer_session *session;
-  must(seer_session_create(w.context, w.network, w.records, "mlp", &session));
-  seer_session_listen(session, remove_folder, &w);
-  must(seer_session_run(session));
-  seer_status fault = seer_session_take_fault(session);
+  seer_campaign *campaign;
+  must(seer_campaign_create(w.context, w.network, w.records, "mlp", &campaign));
+  seer_campaign_listen(campaign, remove_folder, &w);
+  must(seer_campaign_run(campaign));
+  seer_status fault = seer_campaign_take_fault(campaign);
   assert_non_null(fault);
   assert_non_null(strstr(seer_status_message(fault), "models/m"));
   seer_status_free(fault);
-  assert_true(seer_session_has_records(session));
-  seer_session_destroy(session);
+  assert_true(seer_campaign_has_records(campaign));
+  seer_campaign_destroy(campaign);
   close_world(&w);
 }
 

@@ -83,9 +83,9 @@ static void before(void *user, seer_event_kind kind, const char *text) {
   ((world *)user)->n_before++;
 }
 
-static void begin(void *user, seer_session *session) {
+static void begin(void *user, seer_campaign *campaign) {
   world *w = user;
-  assert_non_null(session);
+  assert_non_null(campaign);
   assert_int_equal(w->n_end, 0);
   w->n_begin++;
 }
@@ -206,7 +206,7 @@ static void without_a_folder(void **state) {
   close_world(&w);
 }
 
-// Before the session, and behind it, memory may run out: that ends the tuning, and nothing else.
+// Before the campaign, and behind it, memory may run out: that ends the tuning, and nothing else.
 static void memory_may_run_out(void **state) {
   (void)state;
   for (uint32_t k = 1; k <= 2; k++) {
@@ -223,8 +223,8 @@ static void memory_may_run_out(void **state) {
     seer_status_free(status);
     assert_int_equal(w.tuning.was_run, k == 2);
     assert_false(w.tuning.is_written);
-    seer_session_totals totals;
-    if (k == 2) seer_session_get_totals(w.tuning.session, &totals);
+    seer_campaign_totals totals;
+    if (k == 2) seer_campaign_get_totals(w.tuning.campaign, &totals);
     close_world(&w);
   }
 }

@@ -44,7 +44,7 @@ static seer_schedule_state *fresh(void) {
   return &state_of;
 }
 
-// What a session does with a pick, whose round finds `best_s` (0: nothing better).
+// What a campaign does with a pick, whose round finds `best_s` (0: nothing better).
 static seer_pick next_with(const seer_scheduler_desc *policy, double best_s) {
   seer_pick pick;
   assert_true(policy->next(&state_of, &pick));
@@ -229,7 +229,7 @@ static void test_familyseer_step_by_step(void **state) {
 }
 
 // Three tasks of one family: the relative's gradient changes between the bottleneck's round and its
-// own (here by decree; a session's rounds change no other task's). Algorithm 1 sees that, the code
+// own (here by decree; a campaign's rounds change no other task's). Algorithm 1 sees that, the code
 // does not; and the code's foreseen rounds count in no t, so the same relative stays attractive.
 static void test_the_artifact_foresees_by_stale_gradients(void **state) {
   (void)state;

@@ -23,7 +23,7 @@ typedef struct {
   const char *folder;
   seer_network *network;
   seer_records *records;
-  int64_t target, session;
+  int64_t target, campaign;
 } world;
 
 static const char *in_folder(const world *w, const char *name) {
@@ -39,7 +39,7 @@ static void open_world(world *w) {
   must(seer_front_load(w->context, "mobilenet_v2_0.25", seer_model_build, w->arena, &w->network));
   must(seer_records_open(w->context, in_folder(w, "r.sqlite"), &w->records));
   must(seer_records_target(w->records, seer_context_target(w->context), &w->target));
-  must(seer_records_session(w->records, w->context, "m", "seer", &w->session));
+  must(seer_records_campaign(w->records, w->context, "m", "seer", &w->campaign));
 }
 
 static void close_world(world *w) {
@@ -75,7 +75,7 @@ static void plant(world *w, uint32_t t) {
   seer_choice *plain;
   must(seer_plain_choices(w->context, w->network, w->arena, &plain));
   const seer_task *task = &w->network->task[t];
-  seer_record record = {.session = w->session,
+  seer_record record = {.campaign = w->campaign,
       .schedule = seer_schedule_print(plain[t].sketches, &plain[t].schedule, w->arena),
       .target = w->target,
       .seconds = 1e-3,
@@ -148,7 +148,7 @@ static seer_verdict_report hold(
   seer_whole whole = {.context = w->context,
       .network = w->network,
       .records = has_records ? w->records : NULL,
-      .session = w->session,
+      .campaign = w->campaign,
       .folder = out,
       .seconds = 0.1,
       .choices = choices,

@@ -3,7 +3,7 @@
 // does to all of them at that moment cancels out, and a best that was only lucky is found out. So
 // are those that stand right behind it: among dozens of noisy times several are lucky.
 
-#include "tune/session/round.h"
+#include "tune/campaign/round.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 #include "base/os.h"
 #include "base/recover.h"
-#include "tune/session/events.h"
-#include "tune/session/known.h"
-#include "tune/session/store.h"
+#include "tune/campaign/events.h"
+#include "tune/campaign/known.h"
+#include "tune/campaign/store.h"
 
 #define NEW_PER_WITNESS 5  // one more known schedule is run for so many new ones
 #define MAX_CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
@@ -23,7 +23,7 @@
 // The models learn from a round's results while the next round's candidates are built: proposals
 // are one round behind, and no time is spent on learning alone.
 typedef struct {
-  seer_session *s;
+  seer_campaign *s;
   uint32_t model;
   seer_status status;
 } lesson;
@@ -43,11 +43,11 @@ static void study(void *user) {
 }
 
 // ---- records
-static seer_status store(seer_session *s, uint32_t t, const seer_proposal *proposal,
+static seer_status store(seer_campaign *s, uint32_t t, const seer_proposal *proposal,
     const seer_measure_result *result, int64_t *out_id) {
   *out_id = 0;
   if (!s->store.records) return SEER_OK;
-  seer_record record = {.session = s->store.session_id,
+  seer_record record = {.campaign = s->store.campaign_id,
       .workload = s->task[t].workload,
       .target = s->store.target_id,
       .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round),
@@ -88,7 +88,7 @@ static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule,
 // n_new proposals are in place from index 0; the best goes in front, once for each device, others
 // that need another look behind the middle, and, where there is room, the best once more before
 // those.
-static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b) {
+static void add_witnesses(seer_campaign *s, uint32_t t, uint32_t n_new, batch *b) {
   seer_schedule best, others[MAX_CONFIRMATIONS];
   double best_s = seer_search_best(s->task[t].search, &best);
   b->n = n_new;
@@ -107,7 +107,7 @@ static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b)
 
 // As for a slower device: where nobody waits for it, the rest of what the round would have taken
 // there goes by.
-static void reckon_delay(seer_session *s, uint64_t start_ns, batch *b) {
+static void reckon_delay(seer_campaign *s, uint64_t start_ns, batch *b) {
   if (s->device.desc->set_pace || s->device.pace.delay_s <= 0) return;
   double took_s = (double)(seer_os_now_ns() - start_ns) * 1e-9;
   double left_s = seer_measure_delay(s->device.pace.delay_s, took_s, b->results, b->n);
@@ -116,20 +116,20 @@ static void reckon_delay(seer_session *s, uint64_t start_ns, batch *b) {
 }
 
 // A device that is lost for good is worth a line.
-static void look_at_devices(seer_session *s) {
+static void look_at_devices(seer_campaign *s) {
   seer_measure_facts now, *before = &s->device.facts;
   s->device.desc->describe(s->device.measurer, &now);
   uint32_t n_left = 0;
   for (uint32_t k = 0; k < now.n_devices; k++) n_left += !now.is_left_out[k];
   for (uint32_t k = 0; k < now.n_devices; k++)
     if (now.is_left_out[k] && !before->is_left_out[k])
-      seer_session_note(s,
+      seer_campaign_note(s,
           seer_arena_printf(s->arena, "device %s is lost; the tuning goes on with %u of %u",
               now.name[k], n_left, now.n_devices));
   *before = now;
 }
 
-static seer_status measure(seer_session *s, uint32_t t, batch *b) {
+static seer_status measure(seer_campaign *s, uint32_t t, batch *b) {
   double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift.now[0] : 0;
   for (uint32_t i = 0; i < b->n; i++) {
     b->requests[i].task = t;
@@ -159,7 +159,7 @@ typedef struct {
 // witness was timed: a time corrected to below the task's bound is not believed, unless a confirmed
 // one is below it already (seer_task_beats_bound).
 static double usual_time(
-    const seer_session *s, uint32_t t, const seer_measure_result *result, const slowness *slow) {
+    const seer_campaign *s, uint32_t t, const seer_measure_result *result, const slowness *slow) {
   const seer_task_state *state = &s->state.task[t];
   double seconds = result->seconds / slow->of[result->device];
   if (seer_task_beats_bound(state)) return seconds;
@@ -168,7 +168,7 @@ static double usual_time(
 
 // What the task's times of this round are to be divided by: how much slower than usual the machine
 // is, by each device's witness if there was one, else by the last drift measurement.
-static void find_slowness(seer_session *s, uint32_t t, const batch *b, slowness *out) {
+static void find_slowness(seer_campaign *s, uint32_t t, const batch *b, slowness *out) {
   seer_search *search = s->task[t].search;
   memcpy(out->of, s->drift.now, sizeof out->of);
   if (b->n == 0 || !b->requests[0].is_witness) return;
@@ -194,7 +194,7 @@ static void find_slowness(seer_session *s, uint32_t t, const batch *b, slowness 
 }
 
 // record: what it is stored as; NULL: it could not be, and is learnt from but not announced.
-static seer_status take_result(seer_session *s, uint32_t t, const batch *b, uint32_t i,
+static seer_status take_result(seer_campaign *s, uint32_t t, const batch *b, uint32_t i,
     const slowness *slow, const int64_t *record) {
   seer_task_state *state = &s->state.task[t];
   const seer_measure_result *result = &b->results[i];
@@ -216,7 +216,7 @@ static seer_status take_result(seer_session *s, uint32_t t, const batch *b, uint
   // A twin's time is that of another moment: it tells the models something, but is no new best.
   if (!is_witness) {
     bool is_full = !result->is_raced_out && !result->is_twin;
-    SEER_TRY(seer_session_learn(s, t, schedule, seconds, is_full));
+    SEER_TRY(seer_campaign_learn(s, t, schedule, seconds, is_full));
   }
   if (!record) return SEER_OK;
   seer_event event = {.kind = SEER_EVENT_MEASUREMENT,
@@ -225,12 +225,12 @@ static seer_status take_result(seer_session *s, uint32_t t, const batch *b, uint
       .result = result,
       .device = s->device.facts.n_devices > 1 ? s->device.facts.name[result->device] : NULL,
       .record = *record};
-  seer_session_emit(s, &event);
+  seer_campaign_emit(s, &event);
   return SEER_OK;
 }
 
 typedef struct {
-  seer_session *s;
+  seer_campaign *s;
   uint32_t task;
   const batch *b;
   int64_t *ids;
@@ -243,31 +243,31 @@ static seer_status store_round(void *user) {
   return SEER_OK;
 }
 
-static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
+static seer_status take_results(seer_campaign *s, uint32_t t, const batch *b) {
   int64_t *ids = SEER_NEW_ARRAY(s->round, int64_t, b->n);
   bool is_announced = true;
   if (s->store.records) {
     round_records records = {s, t, b, ids};
-    seer_status status = seer_session_write(s, store_round, &records);
+    seer_status status = seer_campaign_write(s, store_round, &records);
     is_announced = status == SEER_OK;
-    seer_session_survive(s, status);
+    seer_campaign_survive(s, status);
   }
   slowness slow;
   find_slowness(s, t, b, &slow);
   for (uint32_t i = 0; i < b->n; i++)
     SEER_TRY(take_result(s, t, b, i, &slow, is_announced ? &ids[i] : NULL));
-  seer_session_refresh_best(s, t);  // witnesses' times count, too
+  seer_campaign_refresh_best(s, t);  // witnesses' times count, too
   return SEER_OK;
 }
 
-static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
+static seer_status propose(seer_campaign *s, seer_pick *pick, batch *b) {
   uint32_t t = pick->task, n = 0;
   seer_task_state *state = &s->state.task[t];
   if (pick->n > SEER_SESSION_MAX_ROUND) pick->n = SEER_SESSION_MAX_ROUND;
   if (s->budget.trials && s->totals.trials + pick->n > s->budget.trials)
     pick->n = s->budget.trials - s->totals.trials;
   seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
-  seer_session_emit(s, &event);
+  seer_campaign_emit(s, &event);
   if (s->policy->traits->tries_untuned && state->n_trial == 0)
     seer_search_queue(s->task[t].search, &s->task[t].untuned, SEER_ORIGIN_UNTUNED);
   b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + MAX_WITNESSES);
@@ -287,20 +287,20 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
 
 // What a round's end means for the task: a better best, or patience that runs out.
 static void conclude(
-    seer_session *s, const seer_pick *pick, double before, const seer_search_counts *counts) {
+    seer_campaign *s, const seer_pick *pick, double before, const seer_search_counts *counts) {
   uint32_t t = pick->task;
   seer_task_state *state = &s->state.task[t];
-  seer_session_remember(s, t);
+  seer_campaign_remember(s, t);
   if (state->n_trial >= 64 && state->best_s <= 0) {
     state->is_dead = true;
-    seer_session_note(
+    seer_campaign_note(
         s, seer_arena_printf(s->arena, "task %u: all of %u schedules failed", t, state->n_trial));
   }
   if (seer_task_beats_bound(state) && state->best_s != before)
     seer_log(s->context, "search", 1,
         "task %u, %s: %.4g us is faster than its bound, %.4g us, which is none", t,
         s->network->task[t].name, state->best_s * 1e6, state->bound_s * 1e6);
-  seer_session_update_estimate(s);
+  seer_campaign_update_estimate(s);
   seer_event event;
   bool is_new_best = state->best_s > 0 && (before <= 0 || state->best_s < before);
   if (is_new_best) {
@@ -308,7 +308,7 @@ static void conclude(
     state->t_of_best = state->t;
     event = (seer_event){
         .kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
-    seer_session_emit(s, &event);
+    seer_campaign_emit(s, &event);
   } else if (s->budget.task_early_stopping &&
       seer_task_has_lost_patience(
           state, s->policy->traits, s->state.round_size, s->budget.task_early_stopping)) {
@@ -316,10 +316,10 @@ static void conclude(
   }
   seer_log(s->context, "search", 2, "task %u: %s", t, seer_search_counts_print(counts, s->round));
   event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick, .counts = counts};
-  seer_session_emit(s, &event);
+  seer_campaign_emit(s, &event);
 }
 
-seer_status seer_session_round(seer_session *s, seer_pick *pick) {
+seer_status seer_campaign_round(seer_campaign *s, seer_pick *pick) {
   uint32_t t = pick->task;
   seer_arena_reset(s->round);
   batch b = {0};
@@ -327,7 +327,7 @@ seer_status seer_session_round(seer_session *s, seer_pick *pick) {
   SEER_TRY(propose(s, pick, &b));
   if (b.n == 0) {
     s->state.task[t].is_dead = true;
-    seer_session_note(s, seer_arena_printf(s->arena, "task %u has no new schedules left", t));
+    seer_campaign_note(s, seer_arena_printf(s->arena, "task %u has no new schedules left", t));
     return SEER_OK;
   }
   double before = s->state.task[t].best_s;

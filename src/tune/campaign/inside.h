@@ -1,20 +1,20 @@
-// inside.h - a session from within: what its rooms share. Only files of tune/session/ and their
+// inside.h - a campaign from within: what its rooms share. Only files of tune/campaign/ and their
 // tests include it.
 //
 // A room has one idea, a file and a header; it calls those above it here, and no others:
 //   events    the clock, the listeners, what went wrong on the way
 //   store     how records are written
 //   known     what is known of each task: from a result to the best, the estimate and the choice
-//   budget    what a session may take, and why it ends
+//   budget    what a campaign may take, and why it ends
 //   drift     how the machine's speed moves
-//   setup     options, a network, records -> a session (session.h: create, destroy)
+//   setup     options, a network, records -> a campaign (campaign.h: create, destroy)
 //   restore   what records say -> what is known, and what is tried first
 //   round     one pick of the scheduler -> results
 //   plan      which tasks have finals, and the time that is kept for these
 //   accept    finals -> winners; accept_shared: of tasks that read the same weights
-//   session   all of it in order (session.h: run)
+//   campaign   all of it in order (campaign.h: run)
 //
-// Memory: what has no other owner is in the session's arena, or in `round`, which each round
+// Memory: what has no other owner is in the campaign's arena, or in `round`, which each round
 // empties.
 #ifndef SEER_TUNE_SESSION_INSIDE_H
 #define SEER_TUNE_SESSION_INSIDE_H
@@ -22,7 +22,7 @@
 #include <signal.h>
 
 #include "base/recover.h"
-#include "tune/session.h"
+#include "tune/campaign.h"
 
 typedef struct {
   seer_sketch_list *sketches;
@@ -39,7 +39,7 @@ typedef struct {
   bool is_accepted, is_decided;
   seer_schedule winner;
   seer_measure_ab winner_ab;  // n_pairs 0: not against the untuned one
-} seer_session_task;
+} seer_campaign_task;
 
 // events.h
 typedef struct {
@@ -53,21 +53,21 @@ typedef struct {
     seer_listener call;
     void *user;
   } listener[8];
-} seer_session_events;
+} seer_campaign_events;
 
 // store.h
 typedef struct {
   seer_records *records;  // NULL: nothing is stored, or not any more
-  int64_t target_id, session_id;
-} seer_session_store;
+  int64_t target_id, campaign_id;
+} seer_campaign_store;
 
 // known.h: what learns from results.
 typedef struct {
-  seer_families models;  // whose tasks share a cost model: the session's families, or one of all
+  seer_families models;  // whose tasks share a cost model: the campaign's families, or one of all
   seer_bank *bank;
   const char *loaded_note;  // what --load-model brought; NULL: nothing was loaded
   uint32_t model_to_train;  // of the last round's task
-} seer_session_learning;
+} seer_campaign_learning;
 
 // What takes times.
 typedef struct {
@@ -76,7 +76,7 @@ typedef struct {
   seer_measure_pace pace;  // that a measurement takes at least
   seer_measurer *measurer;
   seer_measure_facts facts;  // as of the last batch
-} seer_session_device;
+} seer_campaign_device;
 
 // drift.h
 typedef struct {
@@ -84,9 +84,9 @@ typedef struct {
   double now[SEER_MEASURE_MAX_DEVICES];  // times what it took then, by device
   uint64_t taken_ns;  // when it was measured last
   double wait_s;  // until it is measured again
-} seer_session_drift;
+} seer_campaign_drift;
 
-struct seer_session {
+struct seer_campaign {
   seer_recover_owned owned;  // while it is made
   seer_context *context;
   const seer_network *network;
@@ -96,15 +96,15 @@ struct seer_session {
   seer_families families;  // whose tasks are relatives
   seer_space_kind space;
   seer_budget budget;
-  seer_session_task *task;
+  seer_campaign_task *task;
   seer_schedule_state state;
-  seer_session_totals totals;
+  seer_campaign_totals totals;
   volatile sig_atomic_t is_stopped;
-  seer_session_events events;
-  seer_session_store store;
-  seer_session_learning learning;
-  seer_session_device device;
-  seer_session_drift drift;
+  seer_campaign_events events;
+  seer_campaign_store store;
+  seer_campaign_learning learning;
+  seer_campaign_device device;
+  seer_campaign_drift drift;
 };
 
 #endif

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "choose/share.h"
-#include "tune/session/accept.h"
-#include "tune/session/events.h"
-#include "tune/session/store.h"
+#include "tune/campaign/accept.h"
+#include "tune/campaign/events.h"
+#include "tune/campaign/store.h"
 
 #define FROM_SEARCH 16  // of the best measured schedules, those of the form take part
 #define PAIRS 15
@@ -20,12 +20,12 @@ static bool add(seer_schedule *list, uint32_t *n, const seer_schedule *schedule)
   return *n < SEER_MEASURE_MAX_CONTENDERS;
 }
 
-// What the session has measured of this form, then what is offered.
+// What the campaign has measured of this form, then what is offered.
 static seer_status line_up(
-    seer_session *s, const seer_share_offer *offer, seer_schedule *list, uint32_t *out_n) {
+    seer_campaign *s, const seer_share_offer *offer, seer_schedule *list, uint32_t *out_n) {
   seer_schedule top[FROM_SEARCH];
   double seconds[FROM_SEARCH];
-  const seer_session_task *task = &s->task[offer->task];
+  const seer_campaign_task *task = &s->task[offer->task];
   uint32_t n = seer_search_top(task->search, FROM_SEARCH, top, seconds);
   *out_n = 0;
   for (uint32_t k = 0; k < n && *out_n + offer->n < SEER_MEASURE_MAX_CONTENDERS; k++) {
@@ -38,7 +38,7 @@ static seer_status line_up(
 }
 
 typedef struct {
-  seer_session *s;
+  seer_campaign *s;
   uint32_t task;
   const seer_schedule *own;  // that the task would have without sharing, which took turns
   const seer_contender *contender;
@@ -52,14 +52,14 @@ static seer_status write_sharing(void *user) {
 }
 
 static seer_status store(
-    seer_session *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
+    seer_campaign *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
   sharing w = {s, t, own, c};
-  return seer_session_write(s, write_sharing, &w);
+  return seer_campaign_write(s, write_sharing, &w);
 }
 
 // One that may take the place, by the pairs that it was chosen by: is it right, and is it fast
 // enough by others, which are in *c then?
-static seer_status passes(seer_session *s, const seer_share_offer *offer, double max_loss,
+static seer_status passes(seer_campaign *s, const seer_share_offer *offer, double max_loss,
     seer_contender *c, bool *out_passes) {
   seer_measure_request request = {.task = offer->task, .schedule = c->schedule};
   seer_measured_class cls;
@@ -85,7 +85,7 @@ static int by_speedup(const void *a, const void *b) {
 
 static seer_status try_offer(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
-  seer_session *s = user;
+  seer_campaign *s = user;
   uint32_t t = offer->task, n;
   seer_schedule list[SEER_MEASURE_MAX_CONTENDERS];
   seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS];
@@ -118,15 +118,15 @@ static seer_status try_offer(
   return SEER_OK;
 }
 
-seer_status seer_session_accept_shared(seer_session *s) {
+seer_status seer_campaign_accept_shared(seer_campaign *s) {
   uint32_t n = s->network->n_task;
   seer_choice *choice = SEER_NEW_ARRAY(s->arena, seer_choice, n + 1);
-  seer_session_choices(s, choice);
+  seer_campaign_choices(s, choice);
   seer_share_counts counts;
   SEER_TRY(seer_share_weights(s->network, s->target,
       seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS), try_offer, s, choice, &counts));
   for (uint32_t t = 0; t < n; t++) {
-    seer_session_task *task = &s->task[t];
+    seer_campaign_task *task = &s->task[t];
     const seer_schedule *before = task->is_accepted ? &task->winner : &task->untuned;
     if (seer_schedule_equal(&choice[t].schedule, before)) continue;
     task->is_accepted = true;
@@ -134,7 +134,7 @@ seer_status seer_session_accept_shared(seer_session *s) {
     task->winner_ab = (seer_measure_ab){.seconds = choice[t].seconds, .p_value = 1};
   }
   if (counts.n_adapted + counts.n_apart > 0)
-    seer_session_note(s,
+    seer_campaign_note(s,
         seer_arena_printf(s->arena,
             "weights in common: %u tasks adapted to others' packing, %u keep their "
             "own",

@@ -1,12 +1,12 @@
 // drift.c - pairs of one schedule with itself -> how fast the machine is now. The contract:
 // drift.h.
-#include "tune/session/drift.h"
+#include "tune/campaign/drift.h"
 
 #include <math.h>
 
 #include "base/os.h"
-#include "tune/session/events.h"
-#include "tune/session/inside.h"
+#include "tune/campaign/events.h"
+#include "tune/campaign/inside.h"
 
 #define DRIFT_PERIOD_S 20.0
 #define DRIFT_SHARE 0.01  // of the time, by what the last measurement of the drift has cost
@@ -16,7 +16,7 @@
 
 // Of device k, in seconds; 0: it was not timed, and *out_why says why.
 static seer_status time_device(
-    seer_session *s, uint32_t task, uint32_t k, double *out_s, seer_measured_class *out_why) {
+    seer_campaign *s, uint32_t task, uint32_t k, double *out_s, seer_measured_class *out_why) {
   seer_measure_ab ab;
   const seer_schedule *untuned = &s->task[task].untuned;
   SEER_TRY(s->device.desc->compare(
@@ -26,7 +26,7 @@ static seer_status time_device(
   return SEER_OK;
 }
 
-static uint32_t heaviest_task(const seer_session *s) {
+static uint32_t heaviest_task(const seer_campaign *s) {
   uint32_t heaviest = 0;
   for (uint32_t t = 1; t < s->network->n_task; t++) {
     const seer_task_state *a = &s->state.task[t], *b = &s->state.task[heaviest];
@@ -37,7 +37,7 @@ static uint32_t heaviest_task(const seer_session *s) {
 
 // The reference is what the first device took at the start: how much slower another one is, is
 // part of its drift.
-static void set_drift(seer_session *s, uint32_t k, double seconds, bool is_first) {
+static void set_drift(seer_campaign *s, uint32_t k, double seconds, bool is_first) {
   if (seconds <= 0) return;  // what was known of the drift holds until the next time
   if (s->drift.reference_s <= 0) s->drift.reference_s = seconds;
   s->drift.now[k] = seconds / s->drift.reference_s;
@@ -45,12 +45,12 @@ static void set_drift(seer_session *s, uint32_t k, double seconds, bool is_first
   const char *of = s->device.facts.n_devices > 1
       ? seer_arena_printf(s->arena, " of device %s", s->device.facts.name[k])
       : "";
-  seer_session_note(s,
+  seer_campaign_note(s,
       seer_arena_printf(s->arena, "the machine's speed%s moved by %.0f %% since the start", of,
           (s->drift.now[k] - 1) * 100));
 }
 
-static seer_status measure_drift(seer_session *s, bool is_first) {
+static seer_status measure_drift(seer_campaign *s, bool is_first) {
   uint32_t task = heaviest_task(s);
   uint64_t start_ns = seer_os_now_ns();
   for (uint32_t k = 0; k < s->device.facts.n_devices; k++) {
@@ -74,12 +74,12 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   return SEER_OK;
 }
 
-seer_status seer_session_begin_drift(seer_session *s) {
+seer_status seer_campaign_begin_drift(seer_campaign *s) {
   for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES; k++) s->drift.now[k] = 1;
   return measure_drift(s, true);
 }
 
-seer_status seer_session_follow_drift(seer_session *s) {
+seer_status seer_campaign_follow_drift(seer_campaign *s) {
   bool is_due = (double)(seer_os_now_ns() - s->drift.taken_ns) * 1e-9 > s->drift.wait_s;
   return is_due && s->policy->traits->follows_drift ? measure_drift(s, false) : SEER_OK;
 }

@@ -1,4 +1,4 @@
-// Sessions on the fake machine: every policy makes progress, repeats to the byte, resumes without
+// Campaigns on the fake machine: every policy makes progress, repeats to the byte, resumes without
 // measuring twice.
 // SEER_TEST: timeout=400
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "models/models.h"
 #include "support/test.h"
 #include "support/test_target.h"
-#include "tune/session.h"
+#include "tune/campaign.h"
 
 typedef struct {
   seer_context *context;
@@ -62,23 +62,23 @@ static void write_event(void *user, const seer_event *event) {
 }
 
 typedef struct {
-  seer_session_totals totals;
+  seer_campaign_totals totals;
   const char *events;
 } outcome;
 
 static outcome run(world *w, seer_records *records) {
-  seer_session *session;
+  seer_campaign *campaign;
   seer_text text;
   seer_text_init(&text, w->arena);
-  must(seer_session_create(w->context, w->network, records, "test", &session));
-  seer_session_listen(session, write_event, &text);
-  must(seer_session_run(session));
+  must(seer_campaign_create(w->context, w->network, records, "test", &campaign));
+  seer_campaign_listen(campaign, write_event, &text);
+  must(seer_campaign_run(campaign));
   outcome out = {.events = text.data};
-  seer_session_get_totals(session, &out.totals);
+  seer_campaign_get_totals(campaign, &out.totals);
   seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task);
-  seer_session_choices(session, choices);
+  seer_campaign_choices(campaign, choices);
   for (uint32_t t = 0; t < w->network->n_task; t++) assert_non_null(choices[t].sketches);
-  seer_session_destroy(session);
+  seer_campaign_destroy(campaign);
   return out;
 }
 
@@ -144,16 +144,16 @@ static void test_policies_use_their_trials(void **state) {
     world w;
     open_world(&w, "mlp", policy->name, is_published ? "69" : "90");
     if (is_published) must(seer_context_set(w.context, "round-size", SHORT_ROUND));
-    seer_session *session;
+    seer_campaign *campaign;
     tally t = {0};
-    must(seer_session_create(w.context, w.network, NULL, "test", &session));
-    seer_session_listen(session, count_event, &t);
-    must(seer_session_run(session));
-    seer_session_totals totals;
-    seer_session_get_totals(session, &totals);
+    must(seer_campaign_create(w.context, w.network, NULL, "test", &campaign));
+    seer_campaign_listen(campaign, count_event, &t);
+    must(seer_campaign_run(campaign));
+    seer_campaign_totals totals;
+    seer_campaign_get_totals(campaign, &totals);
     seer_os_sleep_ns(1000000);  // as if it had been compiled
-    seer_session_totals later;
-    seer_session_get_totals(session, &later);
+    seer_campaign_totals later;
+    seer_campaign_get_totals(campaign, &later);
     assert_true(totals.elapsed_s > 0 && later.elapsed_s == totals.elapsed_s);
     if (strcmp(t.why, "the budget of trials is used up") != 0)
       fail_msg("%s ended: %s", policy->name, t.why);
@@ -166,7 +166,7 @@ static void test_policies_use_their_trials(void **state) {
       assert_int_equal(t.n_witness, 0);
       assert_int_equal(t.n_foreseen > 0, foresees);
       // t is what picks said: whole rounds, or those and shares.
-      const seer_schedule_state *s = seer_session_state(session);
+      const seer_schedule_state *s = seer_campaign_state(campaign);
       for (uint32_t k = 0; k < s->n_task; k++) {
         const seer_task_state *task = &s->task[k];
         assert_true(task->t >= 1 && task->t <= task->n_round);
@@ -174,12 +174,12 @@ static void test_policies_use_their_trials(void **state) {
         assert_true(fabs(task->history[task->n_history - 1].t - task->t) < 1e-9);
       }
     }
-    seer_session_destroy(session);
+    seer_campaign_destroy(campaign);
     close_world(&w);
   }
 }
 
-// Families are one thing, who shares a cost model is another: what a session leaves in its file of
+// Families are one thing, who shares a cost model is another: what a campaign leaves in its file of
 // models.
 static void test_models_of_policies(void **state) {
   (void)state;
@@ -220,7 +220,7 @@ static void test_models_of_policies(void **state) {
   }
 }
 
-static void test_sessions_repeat(void **state) {
+static void test_campaigns_repeat(void **state) {
   (void)state;
   char *first = NULL;
   for (int i = 0; i < 2; i++) {
@@ -254,7 +254,7 @@ static void test_a_finished_tuning_measures_nothing_twice(void **state) {
   outcome one = run(&w, records);
   outcome two = run(&w, records);
   assert_true(two.totals.restored >= one.totals.trials);
-  // What the first session measured is known to the second one: no schedule appears in both.
+  // What the first campaign measured is known to the second one: no schedule appears in both.
   assert_true(two.totals.estimated_s <= one.totals.estimated_s);
   seer_records_close(records);
   must(seer_os_remove_tree(folder));
@@ -364,27 +364,27 @@ static void try_several_sets(const char *machine) {
   must(seer_context_find_target(w.context));
   must(seer_front_load(w.context, "mlp", seer_model_build, w.arena, &w.network));
   assert_int_equal(w.network->n_task, 6);
-  seer_session *session = NULL;
-  must(seer_session_create(w.context, w.network, NULL, "mlp", &session));
-  must(seer_session_run(session));
+  seer_campaign *campaign = NULL;
+  must(seer_campaign_create(w.context, w.network, NULL, "mlp", &campaign));
+  must(seer_campaign_run(campaign));
   // The estimate is the mean of the sets, each the sum of its own tasks.
-  seer_session_totals totals;
-  seer_session_get_totals(session, &totals);
-  double first = seer_session_set_seconds(session, 0),
-         second = seer_session_set_seconds(session, 1);
+  seer_campaign_totals totals;
+  seer_campaign_get_totals(campaign, &totals);
+  double first = seer_campaign_set_seconds(campaign, 0),
+         second = seer_campaign_set_seconds(campaign, 1);
   assert_true(first > 0 && second > first);
   assert_true(fabs(totals.estimated_s - (first + second) / 2) < 1e-6 * totals.estimated_s);
   double sum = 0;
   for (uint32_t t = 0; t < 6; t++)
-    sum += w.network->set[0]->count[t] * seer_session_state(session)->task[t].best_s;
+    sum += w.network->set[0]->count[t] * seer_campaign_state(campaign)->task[t].best_s;
   assert_true(fabs(sum - first) < 1e-6 * first);
   seer_choice choices[7];
-  seer_session_choices(session, choices);
+  seer_campaign_choices(campaign, choices);
   seer_share_counts counts;
   must(seer_share_weights(
       w.network, seer_context_target(w.context), 1000, no_judge, NULL, choices, &counts));
   assert_int_equal(counts.n_adapted + counts.n_apart, 0);
-  seer_session_destroy(session);
+  seer_campaign_destroy(campaign);
   seer_graph_close(w.network->graph);
   seer_arena_destroy(w.arena);
   seer_context_destroy(w.context);
@@ -395,9 +395,9 @@ static void test_several_sets_of_shapes(void **state) {
   for (uint32_t m = 0; m < TEST_TARGETS; m++) try_several_sets(test_target_names[m]);
 }
 
-// A session with these options (name, value, ..., NULL), and why it ended. path: of records; NULL:
+// A campaign with these options (name, value, ..., NULL), and why it ended. path: of records; NULL:
 // none.
-static seer_session_totals run_with(
+static seer_campaign_totals run_with(
     const char *const *options, const char *path, seer_budget *out_budget, char *out_why) {
   world w;
   must(seer_context_create(&w.context));
@@ -407,18 +407,18 @@ static seer_session_totals run_with(
   for (; options[0]; options += 2) must(seer_context_set(w.context, options[0], options[1]));
   must(seer_context_find_target(w.context));
   must(seer_front_load(w.context, "mlp", seer_model_build, w.arena, &w.network));
-  seer_session *session;
+  seer_campaign *campaign;
   seer_records *records = NULL;
   tally t = {0};
   if (path) must(seer_records_open(w.context, path, &records));
-  must(seer_session_create(w.context, w.network, records, "test", &session));
-  seer_session_listen(session, count_event, &t);
-  *out_budget = *seer_session_budget(session);
-  must(seer_session_run(session));
+  must(seer_campaign_create(w.context, w.network, records, "test", &campaign));
+  seer_campaign_listen(campaign, count_event, &t);
+  *out_budget = *seer_campaign_budget(campaign);
+  must(seer_campaign_run(campaign));
   (void)snprintf(out_why, 256, "%s", t.why);
-  seer_session_totals totals;
-  seer_session_get_totals(session, &totals);
-  seer_session_destroy(session);
+  seer_campaign_totals totals;
+  seer_campaign_get_totals(campaign, &totals);
+  seer_campaign_destroy(campaign);
   seer_records_close(records);
   close_world(&w);
   return totals;
@@ -437,13 +437,13 @@ static void test_until_done(void **state) {
   seer_arena *arena = seer_arena_create("test");
   must(seer_os_temp_dir("seer-test", arena, &folder));
   const char *path = seer_os_path_join(arena, folder, "records.sqlite");
-  seer_session_totals first = run_with(none, path, &budget, why);
+  seer_campaign_totals first = run_with(none, path, &budget, why);
   assert_true(budget.is_until_done && budget.time_s > 299 && budget.trials == 0);
   assert_true(strstr(why, "done: as many measurements again are expected to bring") == why);
   assert_non_null(strstr(why, "of 3 tasks are at a local optimum"));
   assert_true(first.expected_gain < SEER_DONE_BELOW && first.n_optimum > 0 && first.n_tuned == 3);
   assert_true(first.trials > 100 && first.estimated_s < first.untuned_s);
-  seer_session_totals again = run_with(none, path, &budget, why);
+  seer_campaign_totals again = run_with(none, path, &budget, why);
   assert_true(strstr(why, "done:") == why);
   // But for neighbours of earlier bests that were left out as equal code, which records do not
   // tell.
@@ -451,7 +451,7 @@ static void test_until_done(void **state) {
   must(seer_os_remove_tree(folder));
   seer_arena_destroy(arena);
   // So does a policy that knows of no neighbours.
-  seer_session_totals other = run_with(control, NULL, &budget, why);
+  seer_campaign_totals other = run_with(control, NULL, &budget, why);
   assert_true(strstr(why, "done:") == why && !strstr(why, "optimum"));
   assert_true(other.expected_gain < SEER_DONE_BELOW && other.n_optimum == 0);
 }
@@ -488,7 +488,7 @@ static void test_until_done_or_a_budget(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
       cmocka_unit_test(test_policies_use_their_trials), cmocka_unit_test(test_models_of_policies),
-      cmocka_unit_test(test_sessions_repeat),
+      cmocka_unit_test(test_campaigns_repeat),
       cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice),
       cmocka_unit_test(test_records_of_a_similar_machine_come_first),
       cmocka_unit_test(test_records_of_other_shapes_are_tried),

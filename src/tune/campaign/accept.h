@@ -24,17 +24,17 @@
 //    many, when. That is what `compile` takes and reports. One that keeps its place keeps its
 //    pairs, unless they are those of another machine that is trusted and it has won here, too.
 //
-// One thread, the session's. Errors: the measurer or the records are lost; winners so far stay.
+// One thread, the campaign's. Errors: the measurer or the records are lost; winners so far stay.
 #ifndef SEER_TUNE_SESSION_ACCEPT_H
 #define SEER_TUNE_SESSION_ACCEPT_H
 
-#include "tune/session.h"
+#include "tune/campaign.h"
 
 // For every task with measurements or a winner in the records, heaviest first.
-SEER_MUST_USE seer_status seer_session_accept(seer_session *session);
+SEER_MUST_USE seer_status seer_campaign_accept(seer_campaign *campaign);
 // After that: tasks that would pack the same weights differently (above all those of several sets
 // of input shapes) get schedules that read one packed form, right and at most --share-weights
 // slower.
-SEER_MUST_USE seer_status seer_session_accept_shared(seer_session *session);
+SEER_MUST_USE seer_status seer_campaign_accept_shared(seer_campaign *campaign);
 
 #endif

@@ -1,10 +1,10 @@
 // plan.c - what is known of tasks -> a list of finals and what they take. The contract: plan.h.
-#include "tune/session/plan.h"
+#include "tune/campaign/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "tune/session/inside.h"
+#include "tune/campaign/inside.h"
 
 // Reserved at the end of a time budget for holding winners against untuned ones: what their finals
 // take, or as long as they need to outlast slow phases of the machine, which are seconds; at most a
@@ -29,7 +29,7 @@ static int by_share(const void *a, const void *b) {
   return (x->task > y->task) - (x->task < y->task);
 }
 
-static uint32_t list_tasks(const seer_session *s, heavy *order) {
+static uint32_t list_tasks(const seer_campaign *s, heavy *order) {
   uint32_t n = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
@@ -44,10 +44,10 @@ static uint32_t list_tasks(const seer_session *s, heavy *order) {
 
 // What the finals of those tasks are planned with.
 static seer_finals_entry *list_entries(
-    const seer_session *s, const heavy *order, uint32_t n, seer_arena *arena) {
+    const seer_campaign *s, const heavy *order, uint32_t n, seer_arena *arena) {
   seer_finals_entry *entries = SEER_NEW_ARRAY(arena, seer_finals_entry, n + 1);
   for (uint32_t i = 0; i < n; i++) {
-    const seer_session_task *task = &s->task[order[i].task];
+    const seer_campaign_task *task = &s->task[order[i].task];
     seer_schedule top[SEER_FINALS_MAX];
     uint32_t n_top = seer_search_top(task->search, SEER_FINALS_MAX, top, NULL);
     n_top += task->has_holder;
@@ -59,12 +59,12 @@ static seer_finals_entry *list_entries(
 }
 
 // Of one kernel, as the builders get on together.
-static double build_seconds(const seer_session *s) {
+static double build_seconds(const seer_campaign *s) {
   if (s->totals.trials == 0) return BUILD_S;
   return s->totals.build_s / s->totals.trials / s->device.facts.n_builders;
 }
 
-seer_finals_list seer_session_list_finals(const seer_session *s, seer_arena *arena) {
+seer_finals_list seer_campaign_list_finals(const seer_campaign *s, seer_arena *arena) {
   heavy *order = SEER_NEW_ARRAY(arena, heavy, s->network->n_task + 1);
   seer_finals_list list = {.n = list_tasks(s, order), .build_s = build_seconds(s)};
   list.entry = list_entries(s, order, list.n, arena);
@@ -73,12 +73,12 @@ seer_finals_list seer_session_list_finals(const seer_session *s, seer_arena *are
   return list;
 }
 
-double seer_session_acceptance_s(const seer_session *s) {
+double seer_campaign_acceptance_s(const seer_campaign *s) {
   double budget_s = s->budget.time_s;
   uint32_t trials = s->budget.trials ? s->budget.trials : s->totals.trials;
   if (budget_s <= 0) return fmin(ACCEPT_LEAST_S, ACCEPT_S_PER_TRIAL * trials);
   // Of what was measured so far, with the contenders that each task usually has and with the least.
-  seer_finals_list list = seer_session_list_finals(s, s->round);
+  seer_finals_list list = seer_campaign_list_finals(s, s->round);
   double usual_s = seer_finals_cost_of(list.entry, list.n, SEER_FINALS_MIN, list.build_s),
          least_s = seer_finals_cost_of(list.entry, list.n, SEER_FINALS_LEAST, list.build_s);
   double sets = s->network->n_set > 1 ? 2 : 1;  // once more for weights that sets share

@@ -1,5 +1,5 @@
-// setup.c - options, a network and its records -> a session that can run: policy, families, models,
-// searches, measurer, untuned choices. The contract: session.h (create, destroy).
+// setup.c - options, a network and its records -> a campaign that can run: policy, families,
+// models, searches, measurer, untuned choices. The contract: campaign.h (create, destroy).
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,15 @@
 #include "front/select.h"
 #include "learn/pretrained.h"
 #include "learn/roofline.h"
+#include "tune/campaign/budget.h"
+#include "tune/campaign/known.h"
+#include "tune/campaign/store.h"
 #include "tune/scheduler/ingredient.h"
-#include "tune/session/budget.h"
-#include "tune/session/known.h"
-#include "tune/session/store.h"
 
 // cold_bytes: weights that are read from one run of a task to its next one.
-static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
+static seer_status add_task(seer_campaign *s, uint32_t t, double cold_bytes) {
   const seer_task *task = &s->network->task[t];
-  seer_session_task *own = &s->task[t];
+  seer_campaign_task *own = &s->task[t];
   s->space = seer_choice_space(s->context);
   SEER_TRYF(seer_choice_sketches(s->context, task->dag, s->arena, &own->sketches), "task %u, %s", t,
       task->name);
@@ -27,7 +27,7 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .target = s->target,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .strategy = s->policy->traits->search,
-      .max_packed_bytes = seer_session_max_packed_bytes(s, t),
+      .max_packed_bytes = seer_campaign_max_packed_bytes(s, t),
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
   seer_task_state *state = &s->state.task[t];
@@ -43,8 +43,8 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
 
 // Of a measurer that knows some schedules only: the best of those by the estimate. The task's
 // search is for no others.
-static seer_status choose_of_pool(seer_session *s, uint32_t t) {
-  seer_session_task *own = &s->task[t];
+static seer_status choose_of_pool(seer_campaign *s, uint32_t t) {
+  seer_campaign_task *own = &s->task[t];
   const seer_schedule *pool;
   uint32_t n;
   SEER_TRY(s->device.desc->pool(s->device.measurer, t, &pool, &n));
@@ -64,13 +64,13 @@ static seer_status choose_of_pool(seer_session *s, uint32_t t) {
 }
 
 // What -O1 would compile.
-static seer_status choose_untuned(seer_session *s) {
+static seer_status choose_untuned(seer_campaign *s) {
   uint32_t n = s->network->n_task;
   seer_untuned_task *asked = SEER_NEW_ARRAY(s->arena, seer_untuned_task, n + 1);
   for (uint32_t t = 0; t < n; t++)
     asked[t] = (seer_untuned_task){.task = t,
         .sketches = s->task[t].sketches,
-        .max_packed_bytes = seer_session_max_packed_bytes(s, t)};
+        .max_packed_bytes = seer_campaign_max_packed_bytes(s, t)};
   seer_bank *bank;
   SEER_TRY(seer_untuned_bank(s->context, n, &bank));
   seer_untuned_how how = {.target = s->target,
@@ -87,7 +87,7 @@ static seer_status choose_untuned(seer_session *s) {
   return SEER_OK;
 }
 
-static seer_status open_measurer(seer_session *s, uint64_t weight_bytes) {
+static seer_status open_measurer(seer_campaign *s, uint64_t weight_bytes) {
   SEER_TRY(s->device.desc->open(s->context, s->target, s->device.argument, &s->device.measurer));
   s->device.desc->describe(s->device.measurer, &s->device.facts);
   if (s->device.desc->set_pace) s->device.desc->set_pace(s->device.measurer, &s->device.pace);
@@ -102,7 +102,7 @@ static seer_status open_measurer(seer_session *s, uint64_t weight_bytes) {
   return SEER_OK;
 }
 
-static seer_status select_tasks(seer_session *s) {
+static seer_status select_tasks(seer_campaign *s) {
   bool *is_selected = SEER_NEW_ARRAY(s->arena, bool, s->network->n_task + 1);
   SEER_TRY(seer_network_select(s->context, s->network, is_selected));
   for (uint32_t t = 0; t < s->network->n_task; t++) {
@@ -121,7 +121,7 @@ static seer_status contradiction(
 }
 
 static seer_status find_grouping(
-    const seer_session *s, const seer_policy *policy, const seer_family_desc **out) {
+    const seer_campaign *s, const seer_policy *policy, const seer_family_desc **out) {
   const char *given = seer_context_str(s->context, SEER_OPT_FAMILY);
   bool is_given = seer_context_is_set(s->context, SEER_OPT_FAMILY);
   const char *usual = policy->policy->traits->usual_grouping;
@@ -134,7 +134,7 @@ static seer_status find_grouping(
 }
 
 static seer_status find_cost_model(
-    const seer_session *s, const seer_policy *policy, const seer_cost_desc **out) {
+    const seer_campaign *s, const seer_policy *policy, const seer_cost_desc **out) {
   const char *given = seer_context_str(s->context, SEER_OPT_COST_MODEL);
   SEER_TRY(seer_cost_find(given[0] ? given : policy->policy->traits->cost_model, out));
   if (!policy->cost_model) return SEER_OK;
@@ -147,7 +147,7 @@ static seer_status find_cost_model(
 }
 
 // "cost model m: 2 of 3 families go on from it; new are conv.f32"
-static void note_loaded(seer_session *s, const char *path) {
+static void note_loaded(seer_campaign *s, const char *path) {
   seer_text text;
   seer_text_init(&text, s->arena);
   uint32_t n_continued = 0, n = s->learning.models.n_family;
@@ -163,7 +163,7 @@ static void note_loaded(seer_session *s, const char *path) {
 }
 
 // Ansor's: a model is used once it has more samples than a round for each of its tasks.
-static const uint32_t *warm_up_of_models(seer_session *s) {
+static const uint32_t *warm_up_of_models(seer_campaign *s) {
   uint32_t *need = SEER_NEW_ARRAY(s->arena, uint32_t, s->learning.models.n_family + 1);
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     if (seer_task_is_open(&s->state.task[t]))
@@ -173,7 +173,7 @@ static const uint32_t *warm_up_of_models(seer_session *s) {
 }
 
 // What other networks have taught, where nothing of the user's own is loaded.
-static seer_status begin_pretrained(seer_session *s, const seer_bank_options *options) {
+static seer_status begin_pretrained(seer_campaign *s, const seer_bank_options *options) {
   const char *path = seer_context_str(s->context, SEER_OPT_PRETRAINED);
   if (seer_context_bool(s->context, SEER_OPT_NO_PRETRAINED)) return SEER_OK;
   if (!seer_pretrained_fits(options)) {
@@ -190,7 +190,7 @@ static seer_status begin_pretrained(seer_session *s, const seer_bank_options *op
   return SEER_OK;
 }
 
-static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
+static seer_status create_bank(seer_campaign *s, const seer_cost_desc *model) {
   const char *device = seer_context_str(s->context, SEER_OPT_LEARN_DEVICE);
   seer_bank_options options = {.n_family = s->learning.models.n_family,
       .family_name = s->learning.models.name,
@@ -218,7 +218,7 @@ static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
   return SEER_OK;
 }
 
-static seer_status choose_measurer(seer_session *s) {
+static seer_status choose_measurer(seer_campaign *s) {
   seer_measure_choice choice;
   SEER_TRY(seer_measure_find(seer_context_str(s->context, SEER_OPT_MEASURE), s->arena, &choice));
   s->device.desc = choice.desc;
@@ -227,22 +227,22 @@ static seer_status choose_measurer(seer_session *s) {
   return SEER_OK;
 }
 
-static seer_status choose_ingredients(seer_session *s, const seer_scheduler_desc *policy) {
+static seer_status choose_ingredients(seer_campaign *s, const seer_scheduler_desc *policy) {
   const seer_ingredient_basis basis = {
-      .has_pool = s->device.desc->pool != NULL, .has_records = !seer_session_starts_anew(s)};
+      .has_pool = s->device.desc->pool != NULL, .has_records = !seer_campaign_starts_anew(s)};
   return seer_policy_without(
       policy, seer_context_str(s->context, SEER_OPT_WITHOUT), &basis, s->arena, &s->policy);
 }
 
 // So that a budget of trials has a round for each of the tasks that are tuned.
-static void fit_round_size(seer_session *s) {
+static void fit_round_size(seer_campaign *s) {
   uint32_t n = 0, *size = &s->state.round_size;
   for (uint32_t t = 0; t < s->network->n_task; t++) n += s->task[t].is_tuned;
   if (s->budget.trials && n && *size > s->budget.trials / n)
     *size = s->budget.trials / n ? s->budget.trials / n : 1;
 }
 
-static seer_status set_up(seer_session *s, const char *model_name) {
+static seer_status set_up(seer_campaign *s, const char *model_name) {
   seer_context *c = s->context;
   uint32_t n = s->network->n_task;
   seer_policy policy;
@@ -258,7 +258,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   seer_families_build(grouping, s->network->task, n, s->arena, &s->learning.models);
   s->budget = seer_budget_of(c);
   s->target = seer_context_target(c);
-  s->task = SEER_NEW_ARRAY(s->arena, seer_session_task, n);
+  s->task = SEER_NEW_ARRAY(s->arena, seer_campaign_task, n);
   s->state.task = SEER_NEW_ARRAY(s->arena, seer_task_state, n);
   s->state.n_task = n;
   s->state.foresee = seer_context_f64(c, SEER_OPT_FORESEE);
@@ -268,8 +268,8 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   seer_rng_init(&s->state.rng, (uint64_t)seer_context_i64(c, SEER_OPT_SEED));
   if (s->store.records) {
     SEER_TRY(seer_records_target(s->store.records, s->target, &s->store.target_id));
-    SEER_TRY(seer_records_session(
-        s->store.records, c, model_name, s->policy->name, &s->store.session_id));
+    SEER_TRY(seer_records_campaign(
+        s->store.records, c, model_name, s->policy->name, &s->store.campaign_id));
   }
   uint64_t weight_bytes = seer_measure_network_bytes(s->network);
   double cold_bytes = seer_measure_cold_bytes(s->target, weight_bytes);
@@ -283,46 +283,46 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   return open_measurer(s, weight_bytes);
 }
 
-static void destroy_owned(void *s) { seer_session_destroy(s); }
+static void destroy_owned(void *s) { seer_campaign_destroy(s); }
 
 typedef struct {
   seer_context *context;
   const seer_network *network;
   seer_records *records;
   const char *model_name;
-  seer_session *session;
+  seer_campaign *campaign;
 } creation;
 
 static seer_status create(void *user) {
   creation *c = user;
-  seer_session *s = calloc(1, sizeof(*s));
-  if (!s) return SEER_FAIL(RESOURCE, "no memory for a session");
+  seer_campaign *s = calloc(1, sizeof(*s));
+  if (!s) return SEER_FAIL(RESOURCE, "no memory for a campaign");
   seer_recover_own(&s->owned, destroy_owned, s);
   s->context = c->context;
   s->network = c->network;
   s->store.records = c->records;
-  s->arena = seer_arena_create("session");
+  s->arena = seer_arena_create("campaign");
   s->round = seer_arena_create("round");
   s->events.start_ns = seer_os_now_ns();
   seer_status status = set_up(s, c->model_name);
   seer_recover_disown(&s->owned);  // from here on it is the caller's
   if (status) {
-    seer_session_destroy(s);
+    seer_campaign_destroy(s);
     return status;
   }
-  c->session = s;
+  c->campaign = s;
   return SEER_OK;
 }
 
-seer_status seer_session_create(seer_context *context, const seer_network *network,
-    seer_records *records, const char *model_name, seer_session **out_session) {
+seer_status seer_campaign_create(seer_context *context, const seer_network *network,
+    seer_records *records, const char *model_name, seer_campaign **out_campaign) {
   creation c = {context, network, records, model_name, NULL};
   seer_status status = seer_recover(create, &c);
-  *out_session = c.session;
+  *out_campaign = c.campaign;
   return status;
 }
 
-void seer_session_destroy(seer_session *s) {
+void seer_campaign_destroy(seer_campaign *s) {
   if (!s) return;
   seer_status_free(s->events.fault);
   if (s->device.measurer) s->device.desc->close(s->device.measurer);

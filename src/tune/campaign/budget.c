@@ -1,10 +1,10 @@
 // budget.c - options -> a budget; what was used of it -> whether to go on. The contract: budget.h.
-#include "tune/session/budget.h"
+#include "tune/campaign/budget.h"
 
 #include <string.h>
 
-#include "tune/session/events.h"
-#include "tune/session/inside.h"
+#include "tune/campaign/events.h"
+#include "tune/campaign/inside.h"
 
 seer_budget seer_budget_of(const seer_context *c) {
   seer_budget budget = {0}, *b = &budget;
@@ -32,9 +32,9 @@ seer_budget seer_budget_of(const seer_context *c) {
   return budget;
 }
 
-static const char *why_done(const seer_session *s) {
-  seer_session_totals now;
-  seer_session_get_totals(s, &now);
+static const char *why_done(const seer_campaign *s) {
+  seer_campaign_totals now;
+  seer_campaign_get_totals(s, &now);
   if (now.expected_gain >= SEER_DONE_BELOW) return NULL;
   seer_text text;
   seer_text_init(&text, s->arena);
@@ -46,8 +46,9 @@ static const char *why_done(const seer_session *s) {
   return text.data;
 }
 
-const char *seer_session_why_end(const seer_session *s, double reserve_s, uint32_t trials_of_best) {
-  double elapsed = seer_session_elapsed_s(s);
+const char *seer_campaign_why_end(
+    const seer_campaign *s, double reserve_s, uint32_t trials_of_best) {
+  double elapsed = seer_campaign_elapsed_s(s);
   const seer_budget *b = &s->budget;
   if (s->is_stopped) return "stopped by the user";
   if (s->events.fault) return "something went wrong; what is known is kept";

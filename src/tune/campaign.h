@@ -1,9 +1,9 @@
-// session.h - a tuning session: SEARCH -> SCHEDULER -> MEASURE -> RECORDS, as a stream of events.
+// campaign.h - a tuning campaign: SEARCH -> SCHEDULER -> MEASURE -> RECORDS, as a stream of events.
 // The terminal, the JSON log, the report are readers of that stream.
 //
-// Memory: a session is owned, by create and destroy; what its functions return it keeps, until it
-// runs on or ends. Threads: one uses it, and only seer_session_stop may come from others. Listeners
-// are called on the thread that runs; an event ends with the call.
+// Memory: a campaign is owned, by create and destroy; what its functions return it keeps, until it
+// runs on or ends. Threads: one uses it, and only seer_campaign_stop may come from others.
+// Listeners are called on the thread that runs; an event ends with the call.
 #ifndef SEER_TUNE_SESSION_H
 #define SEER_TUNE_SESSION_H
 
@@ -30,7 +30,7 @@ const char *seer_event_kind_name(seer_event_kind kind);
 typedef struct {
   seer_event_kind kind;
   double elapsed_s;
-  uint32_t trials;  // measurements of this session so far
+  uint32_t trials;  // measurements of this campaign so far
   // sum over tasks of weight * best known (the untuned one's estimate where nothing is known); of
   // several sets of input shapes: the mean, each counts the same
   double estimated_s;
@@ -59,47 +59,47 @@ typedef struct {
 } seer_budget;
 #define SEER_DONE_BELOW 0.01  // of the network's latency
 
-typedef struct seer_session seer_session;
+typedef struct seer_campaign seer_campaign;
 
-// All kept until the session is destroyed. `records` may be NULL (nothing is stored, nothing is
+// All kept until the campaign is destroyed. `records` may be NULL (nothing is stored, nothing is
 // resumed).
-SEER_MUST_USE seer_status seer_session_create(seer_context *context, const seer_network *network,
-    seer_records *records, const char *model_name, seer_session **out_session);
-void seer_session_destroy(seer_session *session);
+SEER_MUST_USE seer_status seer_campaign_create(seer_context *context, const seer_network *network,
+    seer_records *records, const char *model_name, seer_campaign **out_campaign);
+void seer_campaign_destroy(seer_campaign *campaign);
 // `user` is kept; at most 8 listeners.
-void seer_session_listen(seer_session *session, seer_listener listener, void *user);
-const seer_budget *seer_session_budget(const seer_session *session);
-const seer_families *seer_session_families(const seer_session *session);
-const seer_schedule_state *seer_session_state(const seer_session *session);
-// Restores from the records, tunes until the budget is used up or seer_session_stop was called
+void seer_campaign_listen(seer_campaign *campaign, seer_listener listener, void *user);
+const seer_budget *seer_campaign_budget(const seer_campaign *campaign);
+const seer_families *seer_campaign_families(const seer_campaign *campaign);
+const seer_schedule_state *seer_campaign_state(const seer_campaign *campaign);
+// Restores from the records, tunes until the budget is used up or seer_campaign_stop was called
 // (also from a signal handler), then checks winners against the untuned one.
 // Errors: what kept it from beginning. What went wrong later (records that can no longer be
 // written, workers that do not start any more) ended the search early, and is what take_fault
 // returns.
-SEER_MUST_USE seer_status seer_session_run(seer_session *session);
+SEER_MUST_USE seer_status seer_campaign_run(seer_campaign *campaign);
 // Owned by the caller; SEER_OK if all went well, or it was taken before.
-SEER_MUST_USE seer_status seer_session_take_fault(seer_session *session);
-void seer_session_stop(seer_session *session);  // async-signal-safe
+SEER_MUST_USE seer_status seer_campaign_take_fault(seer_campaign *campaign);
+void seer_campaign_stop(seer_campaign *campaign);  // async-signal-safe
 // What to compile: the accepted winners, else the untuned ones. choice[n_task].
-void seer_session_choices(const seer_session *session, seer_choice *out_choices);
+void seer_campaign_choices(const seer_campaign *campaign, seer_choice *out_choices);
 
-// Of the session in the records; 0 without records.
-int64_t seer_session_record_id(const seer_session *session);
+// Of the campaign in the records; 0 without records.
+int64_t seer_campaign_record_id(const seer_campaign *campaign);
 // Have all results gone to the records, so that these say what was found?
-bool seer_session_has_records(const seer_session *session);
+bool seer_campaign_has_records(const seer_campaign *campaign);
 // Of a task's accepted winner, what its pairs with the untuned one showed (n_pairs 0: it took turns
 // with another schedule only); NULL: none was accepted, the untuned one ships.
-const seer_measure_ab *seer_session_winner(const seer_session *session, uint32_t task);
+const seer_measure_ab *seer_campaign_winner(const seer_campaign *campaign, uint32_t task);
 
 // What the models think of n schedules of a task now, larger is better: to be held against what
 // they take. From a listener at the end of a round, when nobody trains them. *out_is_trained
 // false: they know nothing of the task yet, and there are no scores. Errors: those of the models.
-SEER_MUST_USE seer_status seer_session_score(seer_session *session, uint32_t task,
+SEER_MUST_USE seer_status seer_campaign_score(seer_campaign *campaign, uint32_t task,
     const seer_schedule *schedules, uint32_t n, float *out_scores, bool *out_is_trained);
 
 // Figures for the closing summary.
 typedef struct {
-  // Wall time; elapsed_s stands still when the session has ended. measure_s: a build or a timing
+  // Wall time; elapsed_s stands still when the campaign has ended. measure_s: a build or a timing
   // was in progress; build_s and run_s: summed over workers.
   double elapsed_s, propose_s, measure_s, build_s, run_s, train_s, check_s;
   double untuned_s, estimated_s;  // sums over tasks
@@ -109,9 +109,9 @@ typedef struct {
   double expected_gain;
   uint32_t repeats;  // runs of schedules that had been run before: witnesses and confirmations
   seer_search_counts search;
-} seer_session_totals;
+} seer_campaign_totals;
 // The estimate of one set of input shapes.
-double seer_session_set_seconds(const seer_session *session, uint32_t set);
-void seer_session_get_totals(const seer_session *session, seer_session_totals *out);
+double seer_campaign_set_seconds(const seer_campaign *campaign, uint32_t set);
+void seer_campaign_get_totals(const seer_campaign *campaign, seer_campaign_totals *out);
 
 #endif

@@ -1,20 +1,20 @@
-// store.c - what a session has found -> its records. The contract: store.h.
-#include "tune/session/store.h"
+// store.c - what a campaign has found -> its records. The contract: store.h.
+#include "tune/campaign/store.h"
 
-#include "tune/session/events.h"
+#include "tune/campaign/events.h"
 
-bool seer_session_starts_anew(const seer_session *s) {
+bool seer_campaign_starts_anew(const seer_campaign *s) {
   return !s->store.records || seer_context_bool(s->context, SEER_OPT_NO_RESUME);
 }
 
-static bool is_stopped(void *user) { return ((const seer_session *)user)->is_stopped; }
+static bool is_stopped(void *user) { return ((const seer_campaign *)user)->is_stopped; }
 
 static void tell_wait(void *user, const char *text) {
   seer_event event = {.kind = SEER_EVENT_WAIT, .text = text};
-  seer_session_emit(user, &event);
+  seer_campaign_emit(user, &event);
 }
 
-seer_status seer_session_write(seer_session *s, seer_records_writer write, void *user) {
+seer_status seer_campaign_write(seer_campaign *s, seer_records_writer write, void *user) {
   if (!s->store.records) return SEER_OK;
   const seer_waiter waiter = {is_stopped, tell_wait, s};
   seer_status status = seer_records_write(s->store.records, write, user, &waiter);
@@ -23,9 +23,9 @@ seer_status seer_session_write(seer_session *s, seer_records_writer write, void 
 }
 
 seer_record seer_contender_record(
-    const seer_session *s, uint32_t t, const seer_contender *c, const seer_schedule *baseline) {
-  const seer_session_task *task = &s->task[t];
-  return (seer_record){.session = s->store.session_id,
+    const seer_campaign *s, uint32_t t, const seer_contender *c, const seer_schedule *baseline) {
+  const seer_campaign_task *task = &s->task[t];
+  return (seer_record){.campaign = s->store.campaign_id,
       .workload = task->workload,
       .target = s->store.target_id,
       .schedule = seer_schedule_print(task->sketches, &c->schedule, s->round),

@@ -1,7 +1,7 @@
 // accept.c - the best of each task's search and the records' winner -> finals (finals.h) -> each
 // task's one accepted or refused, and recorded so. The rule: accept.h.
 
-#include "tune/session/accept.h"
+#include "tune/campaign/accept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 #include "base/map.h"
 #include "base/os.h"
-#include "tune/session/events.h"
-#include "tune/session/plan.h"
-#include "tune/session/store.h"
+#include "tune/campaign/events.h"
+#include "tune/campaign/plan.h"
+#include "tune/campaign/store.h"
 
 #define SECOND_PAIRS 15  // of a winner, on a second device
 #define MORE_PAIRS 45  // of the holder, where it hangs by them
@@ -20,7 +20,7 @@
 
 // ---- records
 typedef struct {
-  seer_session *s;
+  seer_campaign *s;
   uint32_t task;
   const seer_contender *contender;
   seer_record_state state;
@@ -40,10 +40,10 @@ static seer_status write_refusal(void *user) {
 }
 
 // All measurements of a schedule whose answer is wrong.
-static seer_status refuse(seer_session *s, uint32_t t, const seer_schedule *schedule) {
+static seer_status refuse(seer_campaign *s, uint32_t t, const seer_schedule *schedule) {
   change c = {.s = s, .task = t};
   c.schedule = seer_schedule_print(s->task[t].sketches, schedule, s->round);
-  return seer_session_write(s, write_refusal, &c);
+  return seer_campaign_write(s, write_refusal, &c);
 }
 
 static seer_status write_winner(void *user) {
@@ -54,11 +54,11 @@ static seer_status write_winner(void *user) {
 }
 
 static seer_status store_winner(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, const seer_measure_ab *ab) {
+    seer_campaign *s, uint32_t t, const seer_schedule *schedule, const seer_measure_ab *ab) {
   seer_arena_reset(s->round);
   seer_contender contender = {*schedule, *ab};
   change c = {.s = s, .task = t, .contender = &contender};
-  return seer_session_write(s, write_winner, &c);
+  return seer_campaign_write(s, write_winner, &c);
 }
 
 static seer_status write_untuned(void *user) {
@@ -69,11 +69,11 @@ static seer_status write_untuned(void *user) {
 }
 
 // What the untuned schedule took in those pairs: it is what will be compiled.
-static seer_status store_untuned(seer_session *s, uint32_t t, double seconds) {
+static seer_status store_untuned(seer_campaign *s, uint32_t t, double seconds) {
   seer_arena_reset(s->round);
   seer_contender contender = {s->task[t].untuned, {.seconds = seconds}};
   change c = {.s = s, .task = t, .contender = &contender};
-  return seer_session_write(s, write_untuned, &c);
+  return seer_campaign_write(s, write_untuned, &c);
 }
 
 static seer_status write_fall(void *user) {
@@ -82,10 +82,10 @@ static seer_status write_fall(void *user) {
       c->s->store.records, c->s->task[c->task].workload, c->s->store.target_id, c->state);
 }
 
-static seer_status dethrone(seer_session *s, uint32_t t, seer_record_state state) {
+static seer_status dethrone(seer_campaign *s, uint32_t t, seer_record_state state) {
   s->task[t].has_holder = false;
   change c = {.s = s, .task = t, .state = state};
-  return seer_session_write(s, write_fall, &c);
+  return seer_campaign_write(s, write_fall, &c);
 }
 
 static bool is_among(const seer_final *final, const seer_schedule *schedule) {
@@ -97,8 +97,8 @@ static bool is_among(const seer_final *final, const seer_schedule *schedule) {
 // ---- pairs
 // The winner of the records, then the search's best: what looked best in a single measurement has
 // most often been lucky. One of which no pairs are known is a contender like any other.
-static void gather(seer_session *s, uint32_t t, uint32_t n_max, seer_final *out) {
-  seer_session_task *task = &s->task[t];
+static void gather(seer_campaign *s, uint32_t t, uint32_t n_max, seer_final *out) {
+  seer_campaign_task *task = &s->task[t];
   *out = (seer_final){.task = t, .untuned = &task->untuned};
   out->list = SEER_NEW_ARRAY(s->arena, seer_finalist, n_max);
   bool has_pairs = task->holder_ab.n_pairs > 0;
@@ -114,7 +114,7 @@ static void gather(seer_session *s, uint32_t t, uint32_t n_max, seer_final *out)
 }
 
 // n fresh pairs with the untuned one on a device (of one that crashes: none).
-static seer_status take_pairs(seer_session *s, uint32_t device, uint32_t t,
+static seer_status take_pairs(seer_campaign *s, uint32_t device, uint32_t t,
     const seer_schedule *schedule, uint32_t n, seer_measure_ab *out_ab) {
   seer_measure_pair pairs[SEER_MEASURE_MAX_SUMMARISED];
   uint32_t n_had = 0;
@@ -132,17 +132,17 @@ static seer_status take_pairs(seer_session *s, uint32_t device, uint32_t t,
 
 // ---- verdicts
 static void tell(
-    seer_session *s, uint32_t t, const seer_measure_ab *ab, bool is_accepted, const char *text) {
+    seer_campaign *s, uint32_t t, const seer_measure_ab *ab, bool is_accepted, const char *text) {
   seer_event event = {.kind = SEER_EVENT_ACCEPT,
       .task = t,
       .before_s = ab->baseline_seconds,
       .after_s = ab->seconds,
       .is_accepted = is_accepted,
       .text = text};
-  seer_session_emit(s, &event);
+  seer_campaign_emit(s, &event);
 }
 
-static void crown(seer_session *s, uint32_t t, const seer_schedule *schedule,
+static void crown(seer_campaign *s, uint32_t t, const seer_schedule *schedule,
     const seer_measure_ab *ab, const char *text) {
   s->task[t].is_accepted = true;
   s->task[t].winner = *schedule;
@@ -152,13 +152,13 @@ static void crown(seer_session *s, uint32_t t, const seer_schedule *schedule,
 
 // ---- the court
 typedef struct {
-  seer_session *s;
+  seer_campaign *s;
   uint64_t start_ns;
   double available_s;
   bool *was_held;  // of each task, when its finals began
 } court;
 
-// Without a budget of time always on time: such a session repeats.
+// Without a budget of time always on time: such a campaign repeats.
 static seer_finals_pace pace(void *user) {
   const court *c = user;
   double spent_s = (double)(seer_os_now_ns() - c->start_ns) * 1e-9;
@@ -175,7 +175,7 @@ static bool is_timeout(seer_measured_class cls) {
 
 // Is the answer right? Else said, and recorded so; that it was not known in time is said only.
 static seer_status ask(
-    seer_session *s, uint32_t t, const seer_finalist *c, seer_measured_class *out_class) {
+    seer_campaign *s, uint32_t t, const seer_finalist *c, seer_measured_class *out_class) {
   seer_measure_request request = {.task = t, .schedule = c->schedule};
   char message[SEER_MEASURE_MESSAGE_BYTES] = "";
   SEER_TRY(s->device.desc->check(s->device.measurer, &request, out_class, message, sizeof message));
@@ -197,8 +197,8 @@ static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *o
 }
 
 // A device that is not the one of the finals; SEER_MEASURE_HOME: there is none.
-static uint32_t second_device(const seer_session *s) {
-  seer_measure_facts now;  // the session's own are as of the last batch, which tells who was lost
+static uint32_t second_device(const seer_campaign *s) {
+  seer_measure_facts now;  // the campaign's own are as of the last batch, which tells who was lost
   s->device.desc->describe(s->device.measurer, &now);
   for (uint32_t k = 0, n_before = 0; k < now.n_devices; k++)
     if (!now.is_left_out[k] && n_before++ > 0) return k;
@@ -208,7 +208,7 @@ static uint32_t second_device(const seer_session *s) {
 // What is faster on the device of the finals only is not faster. One that is lost over it says
 // nothing.
 static seer_status confirm(
-    seer_session *s, uint32_t t, const seer_finalist *c, bool *out_confirmed) {
+    seer_campaign *s, uint32_t t, const seer_finalist *c, bool *out_confirmed) {
   uint32_t device = second_device(s);
   *out_confirmed = true;
   if (device == SEER_MEASURE_HOME) return SEER_OK;
@@ -224,7 +224,7 @@ static seer_status confirm(
 
 static seer_status accept(void *user, uint32_t t, const seer_finalist *c,
     const seer_measure_ab *fresh, bool *out_accepted) {
-  seer_session *s = ((court *)user)->s;
+  seer_campaign *s = ((court *)user)->s;
   SEER_TRY(confirm(s, t, c, out_accepted));
   if (!*out_accepted) return SEER_OK;
   SEER_TRY(store_winner(s, t, &c->schedule, fresh));
@@ -234,7 +234,7 @@ static seer_status accept(void *user, uint32_t t, const seer_finalist *c,
 
 // It is no faster than the untuned one here: is that so in as many pairs as it was accepted by?
 static seer_status is_worse(
-    seer_session *s, uint32_t t, const seer_finalist *c, seer_measure_ab *ab, bool *out_worse) {
+    seer_campaign *s, uint32_t t, const seer_finalist *c, seer_measure_ab *ab, bool *out_worse) {
   uint32_t n = s->task[t].holder_ab.n_pairs;
   if (ab->speedup <= SEER_FINALS_NO_FASTER)
     SEER_TRY(
@@ -246,7 +246,7 @@ static seer_status is_worse(
 // It was not timed. It runs no more, or it was not done in time: then it keeps its place, and its
 // pairs, which are known, as by noise.
 static seer_status defend_untimed(
-    seer_session *s, uint32_t t, seer_measured_class why, bool *out_stays) {
+    seer_campaign *s, uint32_t t, seer_measured_class why, bool *out_stays) {
   const char *name = seer_measured_class_name(why);
   *out_stays = is_timeout(why);
   if (!*out_stays) {
@@ -267,8 +267,8 @@ static seer_status defend_untimed(
 // or has not beaten it.
 static seer_status defend(
     void *user, uint32_t t, const seer_finalist *c, const seer_measure_ab *fresh, bool *out_stays) {
-  seer_session *s = ((court *)user)->s;
-  seer_session_task *task = &s->task[t];
+  seer_campaign *s = ((court *)user)->s;
+  seer_campaign_task *task = &s->task[t];
   seer_measure_ab ab = *fresh;
   bool is_bad = false;
   seer_measured_class answer;
@@ -310,7 +310,7 @@ static seer_status conclude(void *user, uint32_t t, const seer_measure_ab *refus
 
 // As many tasks at a time as the measurer keeps kernels of.
 static seer_status hold_finals(
-    const seer_finals *finals, seer_session *s, const seer_finals_list *list) {
+    const seer_finals *finals, seer_campaign *s, const seer_finals_list *list) {
   uint32_t n = list->n;
   seer_final *tasks = SEER_NEW_ARRAY(s->arena, seer_final, n);
   bool *was_held = ((court *)finals->court.user)->was_held;
@@ -328,11 +328,11 @@ static seer_status hold_finals(
   return SEER_OK;
 }
 
-seer_status seer_session_accept(seer_session *s) {
-  seer_finals_list list = seer_session_list_finals(s, s->arena);
+seer_status seer_campaign_accept(seer_campaign *s) {
+  seer_finals_list list = seer_campaign_list_finals(s, s->arena);
   seer_finals_entry *entries = list.entry;
   uint32_t n = list.n;
-  double build_s = list.build_s, available_s = s->is_stopped ? 0 : seer_session_acceptance_s(s);
+  double build_s = list.build_s, available_s = s->is_stopped ? 0 : seer_campaign_acceptance_s(s);
   uint32_t n_visits;
   seer_finals_plan(entries, n, build_s, available_s, &n_visits);
   uint32_t n_contender = 0;

@@ -1,25 +1,25 @@
 // known.c - results -> what is known of tasks. The contract: known.h; what others ask of it:
-// session.h.
-#include "tune/session/known.h"
+// campaign.h.
+#include "tune/campaign/known.h"
 
 #include "choose/choose.h"
-#include "tune/session/events.h"
+#include "tune/campaign/events.h"
 
 #define HOPELESS 4  // times the best's time, by the analytic model
 
 // ---- from a result
-void seer_session_refresh_best(seer_session *s, uint32_t t) {
+void seer_campaign_refresh_best(seer_campaign *s, uint32_t t) {
   s->state.task[t].best_s = seer_search_best(s->task[t].search, NULL);
   s->state.task[t].is_confirmed = seer_search_is_confirmed(s->task[t].search);
 }
 
-seer_status seer_session_learn(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_full) {
+seer_status seer_campaign_learn(
+    seer_campaign *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_full) {
   seer_search *search = s->task[t].search;
   seer_search_report(search, schedule, seconds, is_full);
   seer_task_state *state = &s->state.task[t];
-  seer_session_refresh_best(s, t);
-  seer_session_task *own = &s->task[t];
+  seer_campaign_refresh_best(s, t);
+  seer_campaign_task *own = &s->task[t];
   own->best_after =
       SEER_GROW(s->arena, double, own->best_after, (size_t)state->n_trial, &own->cap_best_after);
   own->best_after[state->n_trial++] = state->best_s;
@@ -30,7 +30,7 @@ seer_status seer_session_learn(
   return seer_bank_add(s->learning.bank, &sample, 1);
 }
 
-void seer_session_remember(seer_session *s, uint32_t t) {
+void seer_campaign_remember(seer_campaign *s, uint32_t t) {
   seer_task_state *state = &s->state.task[t];
   state->history = SEER_GROW(
       s->arena, seer_task_point, state->history, (size_t)state->n_history, &s->task[t].cap_history);
@@ -38,7 +38,7 @@ void seer_session_remember(seer_session *s, uint32_t t) {
   if (seer_search_is_local_optimum(s->task[t].search)) state->optimum_s = state->best_s;
 }
 
-void seer_session_update_estimate(seer_session *s) {
+void seer_campaign_update_estimate(seer_campaign *s) {
   double total = 0, start = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
@@ -51,35 +51,35 @@ void seer_session_update_estimate(seer_session *s) {
 }
 
 // ---- schedules from elsewhere
-static bool is_hopeless(const seer_session *s, uint32_t t, const seer_schedule *schedule) {
+static bool is_hopeless(const seer_campaign *s, uint32_t t, const seer_schedule *schedule) {
   double best_s =
       s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->state.task[t].estimate_s;
   return seer_search_estimate(s->task[t].search, schedule) > HOPELESS * best_s;
 }
 
-void seer_session_queue(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
+void seer_campaign_queue(
+    seer_campaign *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
   if (is_hopeless(s, t, schedule)) return;
   seer_search_queue(s->task[t].search, schedule, origin);
   s->state.task[t].n_queued = seer_search_queued(s->task[t].search);
 }
 
-bool seer_session_suggest(seer_session *s, uint32_t t, const seer_schedule *schedule) {
+bool seer_campaign_suggest(seer_campaign *s, uint32_t t, const seer_schedule *schedule) {
   return !is_hopeless(s, t, schedule) && seer_search_suggest(s->task[t].search, schedule);
 }
 
-uint64_t seer_session_max_packed_bytes(const seer_session *s, uint32_t t) {
+uint64_t seer_campaign_max_packed_bytes(const seer_campaign *s, uint32_t t) {
   return seer_choose_max_packed_bytes(
       seer_context_f64(s->context, SEER_OPT_MAX_WEIGHTS), s->network->task[t].dag);
 }
 
 // ---- for those who ask
-const seer_budget *seer_session_budget(const seer_session *s) { return &s->budget; }
-const seer_families *seer_session_families(const seer_session *s) { return &s->families; }
-const seer_schedule_state *seer_session_state(const seer_session *s) { return &s->state; }
-void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
+const seer_budget *seer_campaign_budget(const seer_campaign *s) { return &s->budget; }
+const seer_families *seer_campaign_families(const seer_campaign *s) { return &s->families; }
+const seer_schedule_state *seer_campaign_state(const seer_campaign *s) { return &s->state; }
+void seer_campaign_get_totals(const seer_campaign *s, seer_campaign_totals *out) {
   *out = s->totals;
-  out->elapsed_s = seer_session_elapsed_s(s);
+  out->elapsed_s = seer_campaign_elapsed_s(s);
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     seer_search_counts_add(&out->search, seer_search_get_counts(s->task[t].search));
     out->n_tuned += s->task[t].is_tuned;
@@ -88,7 +88,7 @@ void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
   out->expected_gain = seer_schedule_expected_gain(&s->state, s->policy->traits);
 }
 
-double seer_session_set_seconds(const seer_session *s, uint32_t set) {
+double seer_campaign_set_seconds(const seer_campaign *s, uint32_t set) {
   const seer_network *own = s->network->set[set];
   double total = 0;
   for (uint32_t t = 0; t < own->n_task; t++) {
@@ -99,9 +99,9 @@ double seer_session_set_seconds(const seer_session *s, uint32_t set) {
   return total;
 }
 
-void seer_session_choices(const seer_session *s, seer_choice *out) {
+void seer_campaign_choices(const seer_campaign *s, seer_choice *out) {
   for (uint32_t t = 0; t < s->network->n_task; t++) {
-    const seer_session_task *task = &s->task[t];
+    const seer_campaign_task *task = &s->task[t];
     out[t] = (seer_choice){.sketches = task->sketches,
         .schedule = task->untuned,
         .origin = SEER_ORIGIN_UNTUNED,
@@ -119,14 +119,14 @@ void seer_session_choices(const seer_session *s, seer_choice *out) {
   }
 }
 
-int64_t seer_session_record_id(const seer_session *s) { return s->store.session_id; }
-bool seer_session_has_records(const seer_session *s) { return s->store.records != NULL; }
+int64_t seer_campaign_record_id(const seer_campaign *s) { return s->store.campaign_id; }
+bool seer_campaign_has_records(const seer_campaign *s) { return s->store.records != NULL; }
 
-const seer_measure_ab *seer_session_winner(const seer_session *s, uint32_t task) {
+const seer_measure_ab *seer_campaign_winner(const seer_campaign *s, uint32_t task) {
   return s->task[task].is_accepted ? &s->task[task].winner_ab : NULL;
 }
 
-seer_status seer_session_score(seer_session *s, uint32_t t, const seer_schedule *schedules,
+seer_status seer_campaign_score(seer_campaign *s, uint32_t t, const seer_schedule *schedules,
     uint32_t n, float *out_scores, bool *out_is_trained) {
   *out_is_trained = seer_bank_is_trained(s->learning.bank, t);
   if (!*out_is_trained) return SEER_OK;
