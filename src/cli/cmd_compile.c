@@ -1,12 +1,12 @@
 // cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so
 // (or an object, or its source) and what belongs to it. Never measures times; what a lower
-// precision changes in the outputs is measured, before anything is written (tune/precision.h).
+// precision changes in the outputs is measured, before anything is written (tune/compile.h).
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
 #include "cli/command.h"
-#include "tune/precision.h"
+#include "tune/compile.h"
 
 // Words of --emit, and what there is afterwards.
 static const struct {
@@ -15,12 +15,10 @@ static const struct {
     [SEER_BUILD_OBJECT] = {"obj", "model.o"},
     [SEER_BUILD_SOURCE] = {"c", "Makefile"}};
 
-// What was decided; `start` is when that began.
-static seer_status compile_decided(
-    const seer_precise *precise, seer_build_kind kind, const char *out_dir, uint64_t start) {
+static void tell(
+    const seer_precise *precise, seer_build_kind kind, const char *out_dir, double seconds) {
   const seer_network *network = precise->taken->network;
   const seer_choose_counts counts = precise->taken->counts;
-  SEER_TRY(seer_precise_write(precise, kind, out_dir));
   uint32_t n_step = 0;
   for (uint32_t s = 0; s < network->n_set; s++) n_step += network->set[s]->n_step;
   fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps", counts.n_record,
@@ -28,10 +26,14 @@ static seer_status compile_decided(
   if (network->n_set > 1) fprintf(stderr, " for %u sets of shapes", network->n_set);
   if (counts.n_apart)
     fprintf(stderr, ", %u tasks with weights packed for them alone", counts.n_apart);
-  fprintf(stderr, ": %s/%s in %.1f s\n", out_dir, emits[kind].file,
-      (double)(seer_os_now_ns() - start) * 1e-9);
+  fprintf(stderr, ": %s/%s in %.1f s\n", out_dir, emits[kind].file, seconds);
   if (kind == SEER_BUILD_SOURCE) fprintf(stderr, "make -C %s makes model.so of it\n", out_dir);
-  return SEER_OK;
+}
+
+static void hear_loaded(void *user, const seer_network *network) {
+  uint64_t *start = user;
+  seer_cli_print_notices(network);
+  *start = seer_os_now_ns();
 }
 
 static seer_status run(seer_context *context, int argc, char **argv) {
@@ -43,12 +45,16 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   while (kind + 1 < SEER_COUNT_OF(emits) && strcmp(emit, emits[kind].word) != 0) kind++;
   SEER_TRY(seer_context_find_target(context));
   seer_arena *arena = seer_arena_create("model");
-  seer_precise precise;
-  seer_status status = seer_precise_open(context, argv[0], arena, &precise);
-  if (!status) seer_cli_print_notices(precise.version[0].network);
-  uint64_t start = seer_os_now_ns();
-  if (!status) status = seer_precise_decide(&precise, SEER_PRECISE_COMPILE);
-  if (!status) status = compile_decided(&precise, (seer_build_kind)kind, out_dir, start);
+  uint64_t start = 0;
+  const seer_compile_request request = {.context = context,
+      .model = argv[0],
+      .kind = (seer_build_kind)kind,
+      .folder = out_dir,
+      .hear_loaded = hear_loaded,
+      .user = &start};
+  seer_precise precise = {0};
+  seer_status status = seer_compile(&request, arena, &precise);
+  if (!status) tell(&precise, request.kind, out_dir, (double)(seer_os_now_ns() - start) * 1e-9);
   seer_precise_close(&precise);
   seer_arena_destroy(arena);
   return status;

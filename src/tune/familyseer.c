@@ -10,6 +10,7 @@
 #include "base/recover.h"
 #include "choose/tables.h"
 #include "setup/usage.h"
+#include "tune/compile.h"
 #include "tune/tune.h"
 
 #define MAX_MESSAGE 4096
@@ -241,8 +242,9 @@ static seer_status compile(seer_tuner *t, const char *folder, const char *b) {
   if (t->tuning.was_run && t->tuning.choices)
     return seer_choice_build(
         t->context, t->precise.taken->network, t->tuning.choices, SEER_BUILD_LIBRARY, folder);
-  SEER_TRY(seer_precise_decide(&t->precise, SEER_PRECISE_COMPILE));
-  return seer_precise_write(&t->precise, SEER_BUILD_LIBRARY, folder);
+  const seer_compile_request r = {
+      .context = t->context, .kind = SEER_BUILD_LIBRARY, .folder = folder};
+  return seer_compile(&r, t->arena, &t->precise);
 }
 
 int seer_tuner_compile(seer_tuner *t, const char *folder) {

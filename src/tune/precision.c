@@ -84,13 +84,19 @@ static void add_times(const seer_precise *p, seer_version *v) {
   if (!is_recorded) v->recorded_s = 0;
 }
 
-static seer_status choose(seer_precise *p, seer_version *v, seer_precise_how how) {
+static seer_status choose_one(seer_precise *p, seer_version *v, seer_precise_how how) {
   SEER_TRY(use_precision(p, v));
   if (how == SEER_PRECISE_COMPILE)
     SEER_TRY(seer_choose_by_options(p->context, v->network, p->arena, &v->choices, &v->counts));
   else
     SEER_TRY(seer_choose(p->context, v->network, NULL, 1, p->arena, &v->choices, &v->counts));
   if (p->n > 1) add_times(p, v);
+  return SEER_OK;
+}
+
+seer_status seer_precise_choose(seer_precise *p, seer_precise_how how) {
+  bool has_to_choose = p->n > 1 || how == SEER_PRECISE_COMPILE;
+  for (uint32_t k = 0; k < p->n && has_to_choose; k++) SEER_TRY(choose_one(p, &p->version[k], how));
   return SEER_OK;
 }
 
@@ -308,10 +314,7 @@ static seer_status take_auto(seer_precise *p, seer_precise_how how) {
   return SEER_OK;
 }
 
-seer_status seer_precise_decide(seer_precise *p, seer_precise_how how) {
-  // A tuning at f32 chooses for itself.
-  bool has_to_choose = p->n > 1 || how == SEER_PRECISE_COMPILE;
-  for (uint32_t k = 0; k < p->n && has_to_choose; k++) SEER_TRY(choose(p, &p->version[k], how));
+seer_status seer_precise_take(seer_precise *p, seer_precise_how how) {
   p->taken = &p->version[0];
   seer_status status = p->is_auto ? take_auto(p, how) : p->n > 1 ? take_asked(p) : SEER_OK;
   if (p->taken->is_compared)

@@ -3,9 +3,11 @@
 // itself at f32, in time and in its outputs.
 //
 //   open     loads it, at f32 too
-//   decide   schedules and times of all; libraries of both, run on the same inputs: how far the
-//            outputs are apart, whether that is within --tolerance, which precision `auto` takes
-//   finish   of a tuning: the same of the library that it has written
+//   choose   schedules and times of all
+//   take     libraries of both, run on the same inputs: how far the outputs are apart, whether that
+//            is within --tolerance, which precision `auto` takes
+//   write    the library of what was taken
+//   finish   of a tuning, in place of write: the same as take of the library that it has made
 //
 // What is compared is code that runs on this machine: of the target where its code does, else of
 // the machine's own (what is rounded is decided in the graph, and code adds f32's roundings only).
@@ -31,7 +33,7 @@ enum { SEER_PRECISIONS = 3 };
 typedef struct {
   seer_dtype dtype;
   seer_network *network;
-  seer_choice *choices;  // by decide: what it would be compiled with
+  seer_choice *choices;  // by choose: what it would be compiled with
   seer_choose_counts counts;
   // A run, all sets of shapes once: by the analytic model; by what records have of each task (0:
   // not of all); by runs of its library in turns with
@@ -67,7 +69,7 @@ SEER_MUST_USE seer_status seer_precise_open(
     seer_context *context, const char *model, seer_arena *arena, seer_precise *out);
 void seer_precise_close(seer_precise *precise);
 
-// How schedules are chosen, and times compared, for a decision.
+// How schedules are chosen, and times compared.
 typedef enum {
   // as `compile` chooses; by times of records if they have all, else by the model
   SEER_PRECISE_COMPILE,
@@ -75,11 +77,15 @@ typedef enum {
   SEER_PRECISE_TUNE_UNTIMED  // the same by the model: where measurements are not of this machine
 } seer_precise_how;
 
-// Sets `taken`, its choices and the option --precision, and says what was found (seer_say).
-// Errors: INVALID an output is further off than --tolerance allows; those of compiling and running.
-SEER_MUST_USE seer_status seer_precise_decide(seer_precise *precise, seer_precise_how how);
+// The choices of each version; at f32 alone a tuning chooses for itself, and nothing is done.
+// Errors: those of seer_choose_by_options.
+SEER_MUST_USE seer_status seer_precise_choose(seer_precise *precise, seer_precise_how how);
 
-// Writes what was decided into `out_dir`: the library that was judged, where it is what is to be
+// Sets `taken` and the option --precision, and says what was found (seer_say). `how` as before.
+// Errors: INVALID an output is further off than --tolerance allows; those of compiling and running.
+SEER_MUST_USE seer_status seer_precise_take(seer_precise *precise, seer_precise_how how);
+
+// Writes what was taken into `out_dir`: the library that was judged, where it is what is to be
 // written, so that nothing is compiled twice.
 SEER_MUST_USE seer_status seer_precise_write(
     const seer_precise *precise, seer_build_kind kind, const char *out_dir);
@@ -87,7 +93,7 @@ SEER_MUST_USE seer_status seer_precise_write(
 // Of the library of `taken` in `folder`: how far it is from f32's, and whether it is as fast. f32
 // has the schedules that `records` know (NULL: untuned ones). seconds: for the comparison of times,
 // about; 0: there is none. Says what was found.
-// Errors: as of decide.
+// Errors: as of take.
 SEER_MUST_USE seer_status seer_precise_finish(
     seer_precise *precise, const char *folder, seer_records *records, double seconds);
 

@@ -9,6 +9,7 @@
 #include "library/gap.h"
 #include "measure/lock.h"
 #include "record/speeds.h"
+#include "tune/compile.h"
 #include "tune/whole.h"
 
 typedef struct {
@@ -148,8 +149,9 @@ static seer_status prepare(void *user) {
   tuning *t = user;
   tell_devices(t);
   SEER_TRY(seer_speeds_measure(t->context, t->r->records));
-  SEER_TRY(seer_precise_decide(
-      t->r->precise, is_timed_here(t) ? SEER_PRECISE_TUNE : SEER_PRECISE_TUNE_UNTIMED));
+  seer_precise_how how = is_timed_here(t) ? SEER_PRECISE_TUNE : SEER_PRECISE_TUNE_UNTIMED;
+  SEER_TRY(seer_precise_choose(t->r->precise, how));
+  SEER_TRY(seer_precise_take(t->r->precise, how));
   t->network = t->r->precise->taken->network;
   return SEER_OK;
 }
@@ -193,8 +195,9 @@ static seer_status end_early(void *user) {
   tell_before(
       t, SEER_EVENT_DONE, "stopped by the user before the machine was free; nothing was measured");
   if (!t->r->folder) return SEER_OK;
-  SEER_TRY(seer_precise_decide(t->r->precise, SEER_PRECISE_COMPILE));
-  SEER_TRY(seer_precise_write(t->r->precise, SEER_BUILD_LIBRARY, t->r->folder));
+  const seer_compile_request r = {
+      .context = t->context, .kind = SEER_BUILD_LIBRARY, .folder = t->r->folder};
+  SEER_TRY(seer_compile(&r, t->arena, t->r->precise));
   t->out->is_written = true;
   return SEER_OK;
 }

@@ -216,7 +216,8 @@ static void memory_may_run_out(void **state) {
     must(seer_context_set(w.context, "precision", "bf16"));
     must(seer_precise_open(w.context, "mlp", w.arena, &w.precise));
     seer_context_hear(w.context, hear, &w);
-    must(seer_precise_decide(&w.precise, SEER_PRECISE_TUNE_UNTIMED));
+    must(seer_precise_choose(&w.precise, SEER_PRECISE_TUNE_UNTIMED));
+    must(seer_precise_take(&w.precise, SEER_PRECISE_TUNE_UNTIMED));
     w.breaks_at = w.n_said + (k == 1 ? 1 : w.n_said + 1);
     seer_status status = tune(&w, in_folder(&w, "out"), NULL);
     assert_int_equal(seer_status_code(status), SEER_CODE_RESOURCE);
