@@ -111,7 +111,7 @@ typedef struct {
 
 static seer_status note_times(void *user, const seer_record *record) {
   task_times *h = user;
-  if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
+  if (record->provenance == SEER_RECORD_ELSEWHERE) return SEER_OK;
   h->was_measured = true;
   if (strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0) return SEER_OK;
   bool is_pairs = strcmp(record->origin, seer_origin_name(SEER_ORIGIN_PAIRS)) == 0;
@@ -220,7 +220,7 @@ typedef struct {
 
 static seer_status note_in_network(void *user, const seer_record *record) {
   in_network *n = user;
-  bool counts = record->place != SEER_RECORD_ELSEWHERE && record->cls == SEER_MEASURED_OK &&
+  bool counts = record->provenance != SEER_RECORD_ELSEWHERE && record->cls == SEER_MEASURED_OK &&
       strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0;
   if (counts && strcmp(record->schedule, n->schedule) == 0) n->seconds = record->seconds;
   return SEER_OK;
@@ -246,7 +246,7 @@ typedef struct {
   const seer_network *network;
   const seer_share_offer *offer;
   seer_record_rule rule;
-  const char *own_text;  // of the schedule that the task would be compiled with
+  const char *unshared_text;  // of the schedule that the task would be compiled with by itself
   seer_schedule best;
   double best_s, ratio;  // 0: none
 } form_finder;
@@ -255,16 +255,16 @@ typedef struct {
 // of two moments. Without a time of its own the task has the untuned one, and was recorded with
 // that beside it.
 static double ratio_of(const form_finder *f, const seer_record *record) {
-  bool has_pairs = record->ab.n_pairs > 0 && strcmp(record->baseline, f->own_text) == 0;
+  bool has_pairs = record->ab.n_pairs > 0 && strcmp(record->baseline, f->unshared_text) == 0;
   if (has_pairs) return 1 / record->ab.speedup;
-  return f->offer->own->seconds > 0 ? record->seconds / f->offer->own->seconds : 1;
+  return f->offer->unshared->seconds > 0 ? record->seconds / f->offer->unshared->seconds : 1;
 }
 
 static seer_status of_form(void *user, const seer_record *record) {
   form_finder *f = user;
   bool is_checked = record->state == SEER_RECORD_CHECKED || record->state == SEER_RECORD_ACCEPTED;
   bool is_ok = is_checked && record->cls == SEER_MEASURED_OK && !record->is_raced_out &&
-      record->place != SEER_RECORD_ELSEWHERE;
+      record->provenance != SEER_RECORD_ELSEWHERE;
   seer_schedule schedule;
   uint64_t form;
   if (!is_ok || seer_record_examine(&f->rule, record, &schedule, NULL) != SEER_RECORD_SOUND)
@@ -273,7 +273,7 @@ static seer_status of_form(void *user, const seer_record *record) {
   bool is_better =
       f->ratio == 0 || ratio < f->ratio || (ratio == f->ratio && record->seconds < f->best_s);
   if (!is_better) return SEER_OK;
-  SEER_TRY(seer_share_form(f->offer->own->sketches, &schedule, f->offer->weights, &form));
+  SEER_TRY(seer_share_form(f->offer->unshared->sketches, &schedule, f->offer->weights, &form));
   if (form != f->offer->form) return SEER_OK;
   f->best = schedule;
   f->best_s = record->seconds;
@@ -285,8 +285,9 @@ static seer_status find_of_form(form_finder *f, const seer_share_offer *offer) {
   int64_t workload;
   f->offer = offer;
   if (!f->c->records) return SEER_OK;
-  f->rule = seer_record_rule_of(offer->own->sketches);
-  f->own_text = seer_schedule_print(offer->own->sketches, &offer->own->schedule, f->c->arena);
+  f->rule = seer_record_rule_of(offer->unshared->sketches);
+  f->unshared_text =
+      seer_schedule_print(offer->unshared->sketches, &offer->unshared->schedule, f->c->arena);
   SEER_TRY(seer_records_find_workload(f->c->records, f->network->task[offer->task].key, &workload));
   return seer_records_each(f->c->records, workload, f->c->target_id, of_form, f);
 }
@@ -302,7 +303,7 @@ static seer_status judge_unmeasured(
     out_choice->seconds = f.best_s;
     *out_ratio = f.ratio;
   } else if (offer->n > 0) {
-    bool is_tuned = offer->own->origin != SEER_ORIGIN_UNTUNED;
+    bool is_tuned = offer->unshared->origin != SEER_ORIGIN_UNTUNED;
     out_choice->schedule = offer->schedule[0];
     out_choice->seconds = 0;
     if (is_tuned) out_choice->origin = SEER_ORIGIN_SIBLING;

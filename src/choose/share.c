@@ -215,26 +215,26 @@ static seer_status breed(breeder *b, seer_rng *rng) {
 // In: what is asked of which task; out: the schedules.
 static seer_status make_offer(
     const seer_choice *leader, const seer_target *target, seer_share_offer *offer) {
-  const seer_choice *own = offer->own;
+  const seer_choice *unshared = offer->unshared;
   seer_arena *arena = seer_arena_create("share");
-  breeder b = {.sketches = own->sketches,
+  breeder b = {.sketches = unshared->sketches,
       .target = target,
-      .summariser = seer_summariser_create(own->sketches, arena),
+      .summariser = seer_summariser_create(unshared->sketches, arena),
       .weights = offer->weights,
       .form = offer->form};
   seer_schedule carried;
   seer_status status = SEER_OK;
-  if (seer_schedule_refit(leader->sketches, &leader->schedule, own->sketches, &carried) ==
+  if (seer_schedule_refit(leader->sketches, &leader->schedule, unshared->sketches, &carried) ==
       SEER_REJECT_NONE)
     status = keep_if_of_form(&b, &carried);
   seer_rng rng;
   seer_rng_init_stream(&rng, 1, offer->task);
   if (!status) status = breed(&b, &rng);
-  double own_s = model_seconds(&b, &own->schedule);
+  double unshared_s = model_seconds(&b, &unshared->schedule);
   offer->n = b.n_elite;
   for (uint32_t k = 0; k < b.n_elite; k++) {
     offer->schedule[k] = b.elite[k].schedule;
-    offer->ratio[k] = b.elite[k].seconds > own_s ? b.elite[k].seconds / own_s : 1;
+    offer->ratio[k] = b.elite[k].seconds > unshared_s ? b.elite[k].seconds / unshared_s : 1;
   }
   seer_arena_destroy(arena);
   return status;
@@ -268,7 +268,7 @@ static seer_status price_form(const group *g, uint32_t leader, const seer_target
   for (uint32_t k = 0; k < g->n; k++) {
     uint64_t form = g->form[leader];
     g->offer[k] = (seer_share_offer){
-        .task = g->task[k], .weights = &g->weights, .form = form, .own = &choice[g->task[k]]};
+        .task = g->task[k], .weights = &g->weights, .form = form, .unshared = &choice[g->task[k]]};
     double ratio = 1;
     if (g->form[k] != form) {
       SEER_TRY(make_offer(&choice[g->task[leader]], target, &g->offer[k]));
@@ -317,8 +317,8 @@ static seer_status share_group(const seer_network *network, const seer_target *t
     seer_share_counts *counts) {
   bool is_same = true;
   for (uint32_t k = 0; k < g->n; k++) {
-    const seer_choice *own = &choice[g->task[k]];
-    SEER_TRY(seer_share_form(own->sketches, &own->schedule, &g->weights, &g->form[k]));
+    const seer_choice *of_task = &choice[g->task[k]];
+    SEER_TRY(seer_share_form(of_task->sketches, &of_task->schedule, &g->weights, &g->form[k]));
     g->weight[k] = time_share(network, target, choice, g->task[k]);
     is_same = is_same && g->form[k] == g->form[0];
   }

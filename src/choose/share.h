@@ -28,14 +28,14 @@ typedef struct {
   uint32_t task;
   const seer_share_weight_list *weights;
   uint64_t form;
-  const seer_choice *own;  // what it would be compiled with
+  const seer_choice *unshared;  // what it would be compiled with by itself
   uint32_t n;  // may be 0
   seer_schedule schedule[SEER_SHARE_OFFERS];  // all of that form; best first by the analytic model
-  double ratio[SEER_SHARE_OFFERS];  // of times by that model: against own, at least 1
+  double ratio[SEER_SHARE_OFFERS];  // of times by that model: against unshared, at least 1
 } seer_share_offer;
 
 // Takes one of the offers, or another schedule of that form, into *out_choice. *out_ratio: its time
-// against own's; 0: there is none.
+// against unshared's; 0: there is none.
 typedef seer_status (*seer_share_trial)(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio);
 

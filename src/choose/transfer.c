@@ -38,7 +38,7 @@ static seer_status add_similar(
   SEER_TRY(seer_records_best(
       f->records, workload, target, SEER_RECORD_ACCEPTED, rule, f->arena, &record, &schedule));
   if (record.id != 0)
-    add(f, &schedule, SEER_TRANSFER_SIMILAR_TARGET, record.place == SEER_RECORD_ELSEWHERE);
+    add(f, &schedule, SEER_TRANSFER_SIMILAR_TARGET, record.provenance == SEER_RECORD_ELSEWHERE);
   return SEER_OK;
 }
 
@@ -59,7 +59,7 @@ static seer_status add_shape(finder *f, const seer_record_near *near, int64_t ta
       f->arena, &record, &schedule));
   if (record.id == 0) return SEER_OK;
   if (seer_schedule_refit(theirs, &schedule, f->sketches, &fitted) == SEER_REJECT_NONE)
-    add(f, &fitted, SEER_TRANSFER_NEAR_SHAPE, record.place == SEER_RECORD_ELSEWHERE);
+    add(f, &fitted, SEER_TRANSFER_NEAR_SHAPE, record.provenance == SEER_RECORD_ELSEWHERE);
   return SEER_OK;
 }
 

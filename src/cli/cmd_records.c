@@ -19,7 +19,8 @@ static json_t *best_json(const seer_task *task, const seer_record *record) {
       record->id ? seer_record_state_name(record->state) : "none", "schedule",
       record->id ? record->schedule : "");
   if (line && record->id)
-    json_object_set_new(line, "place", json_string(seer_record_place_name(record->place)));
+    json_object_set_new(
+        line, "place", json_string(seer_record_provenance_name(record->provenance)));
   if (line && record->ab.n_pairs > 0)
     json_object_set_new(line, "pairs",
         json_pack("{s:I, s:f, s:f, s:f, s:I}", "n", (json_int_t)record->ab.n_pairs, "speedup",
@@ -44,9 +45,9 @@ static void print_best(const seer_task *task, const seer_record *record) {
     printf("  no record\n");
     return;
   }
-  bool is_here = record->place == SEER_RECORD_HERE;
+  bool is_here = record->provenance == SEER_RECORD_HERE;
   printf("  record %" PRId64 ", %s%s%s, %.2f us", record->id, seer_record_state_name(record->state),
-      is_here ? "" : " ", is_here ? "" : seer_record_place_name(record->place),
+      is_here ? "" : " ", is_here ? "" : seer_record_provenance_name(record->provenance),
       record->seconds * 1e6);
   if (record->ab.n_pairs > 0)
     printf("; in %u pairs %.2f times as fast as what took %.2f us", record->ab.n_pairs,

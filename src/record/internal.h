@@ -60,7 +60,7 @@ void seer_record_target_keys(
 // Columns as in SEER_RECORD_COLUMNS; texts live until the statement's next step. False: values that
 // no version of ours writes.
 bool seer_record_read(sqlite3_stmt *statement, seer_record *out);
-bool seer_record_place_parse(const char *text, seer_record_place *out);
+bool seer_record_provenance_parse(const char *text, seer_record_provenance *out);
 bool seer_record_state_parse(const char *text, seer_record_state *out);
 // Every record with an id above `after`, held against its own task and target (those that are
 // stored with it). `why` (borrowed, may be NULL): the parser's words. Tasks are looked at one by

@@ -135,7 +135,7 @@ static const char known_sql[] =
 typedef struct {
   const char *target_key, *features, *target_text, *structure, *shape, *name, *dag, *model, *policy,
       *version;
-  const char *schedule, *cls, *state, *origin, *place, *baseline;
+  const char *schedule, *cls, *state, *origin, *provenance, *baseline;
   json_int_t rules, seed, round, n_pairs, judged;
   double seconds, reference, predicted, speedup, p_value, baseline_s;
   int is_raced, is_twin;
@@ -178,7 +178,7 @@ static bool read_texts(
 
 static bool read_additions(json_t *line, line_fields *f, seer_arena *arena) {
   json_t *text[3];
-  const char **const to[3] = {&f->origin, &f->place, &f->baseline};
+  const char **const to[3] = {&f->origin, &f->provenance, &f->baseline};
   return json_unpack(line, "{s:o, s:o, s:{s:I, s:F, s:F, s:F, s:o, s:I}}", "origin", &text[0],
              "place", &text[1], "pairs", "n", &f->n_pairs, "speedup", &f->speedup, "p_value",
              &f->p_value, "baseline_seconds", &f->baseline_s, "baseline", &text[2], "judged",
@@ -192,7 +192,7 @@ static bool read_line(json_t *line, line_fields *f, seer_arena *arena) {
   const char **const to[13] = {&f->target_key, &f->features, &f->target_text, &f->structure,
       &f->shape, &f->name, &f->dag, &f->model, &f->policy, &f->version, &f->schedule, &f->cls,
       &f->state};
-  *f = (line_fields){.origin = "", .place = "here", .baseline = ""};
+  *f = (line_fields){.origin = "", .provenance = "here", .baseline = ""};
   bool is_read =
       json_unpack(line,
           "{s:i, s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:I, s:I},"
@@ -318,8 +318,9 @@ static seer_record_verdict read_record(const line_fields *f, seer_record *out) {
       .judged = f->judged};
   bool is_form = seer_measured_class_parse(f->cls, &out->cls) &&
       seer_record_state_parse(f->state, &out->state) &&
-      seer_record_place_parse(f->place, &out->place) && f->round >= 0 && f->round <= UINT32_MAX &&
-      f->n_pairs >= 0 && f->n_pairs <= UINT32_MAX && json_is_array(f->samples);
+      seer_record_provenance_parse(f->provenance, &out->provenance) && f->round >= 0 &&
+      f->round <= UINT32_MAX && f->n_pairs >= 0 && f->n_pairs <= UINT32_MAX &&
+      json_is_array(f->samples);
   if (!is_form) return SEER_RECORD_MALFORMED;
   if (f->n_pairs > 0)
     out->ab = (seer_measure_ab){.speedup = f->speedup,
@@ -355,13 +356,13 @@ static seer_status is_known(importer *im, const seer_record *record, bool *out_k
 // A trusted file's own measurements, and those that it was told to trust, count here; what was from
 // elsewhere there stays so.
 static void settle_place(const importer *im, seer_record *record) {
-  bool is_own = record->place != SEER_RECORD_ELSEWHERE;
-  record->place = im->is_trusted && is_own ? SEER_RECORD_TRUSTED : SEER_RECORD_ELSEWHERE;
+  bool is_own = record->provenance != SEER_RECORD_ELSEWHERE;
+  record->provenance = im->is_trusted && is_own ? SEER_RECORD_TRUSTED : SEER_RECORD_ELSEWHERE;
 }
 
 static seer_status add_record(importer *im, seer_record *record) {
   settle_place(im, record);
-  bool may_win = record->place == SEER_RECORD_TRUSTED && record->state == SEER_RECORD_ACCEPTED;
+  bool may_win = record->provenance == SEER_RECORD_TRUSTED && record->state == SEER_RECORD_ACCEPTED;
   if (may_win) record->state = SEER_RECORD_CHECKED;
   SEER_TRY(seer_records_add(im->r, record));
   if (!may_win) return SEER_OK;

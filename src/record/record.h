@@ -3,11 +3,12 @@
 // index.
 //
 // Whose word counts
-// - A record says where it was measured (its place). What comes from another file, by import or by
-//   merge, is from elsewhere whatever it says of itself: its state is kept as what was found there,
-//   its times are nobody's here. A tuning measures such schedules first; `compile` takes one at -O3
-//   only, where the analytic model prefers it to the untuned one. Who knows where a file comes from
-//   says so (--trust-records): then what was measured there counts as if it had been measured here.
+// - A record says where it was measured (its provenance). What comes from another file, by import
+//   or by merge, is from elsewhere whatever it says of itself: its state is kept as what was found
+//   there, its times are nobody's here. A tuning measures such schedules first; `compile` takes one
+//   at -O3 only, where the analytic model prefers it to the untuned one. Who knows where a file
+//   comes from says so (--trust-records): then what was measured there counts as if it had been
+//   measured here.
 // - Each task has at most one winner on a target: the schedule that was accepted here, or by
 //   somebody who is trusted. It is a record of its own with what its pairs with the untuned one
 //   showed, and it is what `compile` takes. accept.h has the rule by which it keeps or loses its
@@ -44,8 +45,8 @@ typedef enum {
   SEER_RECORD_HERE,
   SEER_RECORD_ELSEWHERE,  // imported
   SEER_RECORD_TRUSTED,  // imported, and the user vouches for it
-} seer_record_place;
-const char *seer_record_place_name(seer_record_place place);
+} seer_record_provenance;
+const char *seer_record_provenance_name(seer_record_provenance provenance);
 
 typedef enum {
   SEER_RECORD_SOUND,
@@ -77,7 +78,7 @@ typedef struct {
   seer_measured_class cls;
   seer_record_state state;
   bool is_raced_out, is_twin;
-  seer_record_place place;
+  seer_record_provenance provenance;  // in the file: place
   // Where the candidate came from, as seer_proposal.origin; "pairs": measured in turns only;
   // "network": one occurrence of the task in the whole library, which says more of what is compiled
   // than any measurement of the kernel alone, and nothing of how it compares with those.

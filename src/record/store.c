@@ -184,13 +184,15 @@ bool seer_record_state_parse(const char *text, seer_record_state *out) {
   return i < SEER_COUNT_OF(state_names);
 }
 
-static const char *const place_names[] = {"here", "elsewhere", "trusted"};
-const char *seer_record_place_name(seer_record_place place) { return place_names[place]; }
+static const char *const provenance_names[] = {"here", "elsewhere", "trusted"};
+const char *seer_record_provenance_name(seer_record_provenance provenance) {
+  return provenance_names[provenance];
+}
 
-bool seer_record_place_parse(const char *text, seer_record_place *out) {
-  size_t i = seer_words_find(place_names, SEER_COUNT_OF(place_names), text);
-  if (i < SEER_COUNT_OF(place_names)) *out = (seer_record_place)i;
-  return i < SEER_COUNT_OF(place_names);
+bool seer_record_provenance_parse(const char *text, seer_record_provenance *out) {
+  size_t i = seer_words_find(provenance_names, SEER_COUNT_OF(provenance_names), text);
+  if (i < SEER_COUNT_OF(provenance_names)) *out = (seer_record_provenance)i;
+  return i < SEER_COUNT_OF(provenance_names);
 }
 
 // SQLite has the clock: pairs that were not judged before are judged now.
@@ -237,7 +239,7 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
   sqlite3_bind_int64(add, 13, record->round);
   bind_text(add, 14, record->message);
   bind_text(add, 15, record->origin);
-  sqlite3_bind_text(add, 16, seer_record_place_name(record->place), -1, SQLITE_STATIC);
+  sqlite3_bind_text(add, 16, seer_record_provenance_name(record->provenance), -1, SQLITE_STATIC);
   bind_pairs(add, record);
   SEER_TRY(seer_records_step(r, add, &has_row));
   record->id = sqlite3_last_insert_rowid(r->db);
@@ -311,7 +313,7 @@ bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   if (round < 0 || round > UINT32_MAX) return false;
   out->message = seer_sql_text(statement, 14);
   out->origin = seer_sql_text(statement, 15);
-  if (!seer_record_place_parse(seer_sql_text(statement, 16), &out->place)) return false;
+  if (!seer_record_provenance_parse(seer_sql_text(statement, 16), &out->provenance)) return false;
   return read_pairs(statement, out);
 }
 

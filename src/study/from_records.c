@@ -19,7 +19,7 @@ typedef struct {
 static seer_status take(void *user, const seer_record *record) {
   gathering *g = user;
   seer_schedule schedule;
-  if (record->place != SEER_RECORD_HERE || !seer_record_is_own_time(record)) {
+  if (record->provenance != SEER_RECORD_HERE || !seer_record_is_own_time(record)) {
     g->counts->n_left_out++;
     return SEER_OK;
   }

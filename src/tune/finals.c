@@ -182,7 +182,7 @@ seer_status seer_finals_halve(const seer_finals *f, seer_final *tasks, uint32_t 
     is_any = false;
     for (uint32_t v = 0; v < f->n_visits; v++) {
       for (uint32_t t = 0; t < n; t++) {
-        is_late = is_late || f->court.pace(f->court.user) == SEER_FINALS_LATE;
+        is_late = is_late || f->court.look_at_clock(f->court.user) == SEER_FINALS_LATE;
         if (tasks[t].n_left <= 1 || is_late) continue;
         is_any = true;
         SEER_TRY(visit(f, &tasks[t]));

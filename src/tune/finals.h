@@ -65,12 +65,12 @@ typedef enum {
   SEER_FINALS_EARLY,  // there is time for more visits than planned before a verdict
   SEER_FINALS_ON_TIME,
   SEER_FINALS_LATE,  // nothing is measured any more that can be left out
-} seer_finals_pace;
+} seer_finals_clock;
 
 // Who says what happens; `user` is the court's own. What is borrowed is so for the call.
 typedef struct {
   void *user;
-  seer_finals_pace (*pace)(void *user);
+  seer_finals_clock (*look_at_clock)(void *user);
   seer_status (*check)(void *user, uint32_t task, const seer_finalist *c, bool *out_right);
   // *out_accepted false: it was not faster elsewhere, and gives way to the next best.
   seer_status (*accept)(void *user, uint32_t task, const seer_finalist *c,

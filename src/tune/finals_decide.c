@@ -130,9 +130,9 @@ static seer_status look(const seer_finals *f, seer_final *final) {
 // Is there a visit number v, from 0? How many there are says nothing of what they have shown.
 static bool is_visit(const seer_finals *f, uint32_t v) {
   if (v < SEER_FINALS_VERDICT_VISITS) return true;
-  seer_finals_pace pace = f->court.pace(f->court.user);
-  if (v < f->n_visits) return pace != SEER_FINALS_LATE;
-  return v < SEER_FINALS_MAX_VISITS && pace == SEER_FINALS_EARLY;
+  seer_finals_clock clock = f->court.look_at_clock(f->court.user);
+  if (v < f->n_visits) return clock != SEER_FINALS_LATE;
+  return v < SEER_FINALS_MAX_VISITS && clock == SEER_FINALS_EARLY;
 }
 
 seer_status seer_finals_decide(const seer_finals *f, seer_final *tasks, uint32_t n) {

@@ -44,7 +44,7 @@ typedef struct {
 
 static seer_status refuse_one(void *user, const seer_record *record) {
   bool is_checked = record->state == SEER_RECORD_CHECKED || record->state == SEER_RECORD_ACCEPTED;
-  if (!is_checked || record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
+  if (!is_checked || record->provenance == SEER_RECORD_ELSEWHERE) return SEER_OK;
   return seer_records_set_state(user, record->id, SEER_RECORD_REFUSED);
 }
 

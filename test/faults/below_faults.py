@@ -54,8 +54,8 @@ BELOW = [
     F("slower forms are better", "choice", "src/choose/choose.c", "f->ratio == 0 || ratio < f->ratio ||", "f->ratio == 0 || ratio > f->ratio ||",
       "test_choose_choose"),
     F("times of failed measurements count", "choice", "src/choose/choose.c",
-      "record->place != SEER_RECORD_ELSEWHERE && record->cls == SEER_MEASURED_OK &&\n      strcmp",
-      "record->place != SEER_RECORD_ELSEWHERE &&\n      strcmp", "test_choose_choose"),
+      "record->provenance != SEER_RECORD_ELSEWHERE && record->cls == SEER_MEASURED_OK &&\n      strcmp",
+      "record->provenance != SEER_RECORD_ELSEWHERE &&\n      strcmp", "test_choose_choose"),
 
     # ---- the judges
     F("steps are never wrong", "judge", "src/library/steps.c", "  if (is_same || r->is_wrong) return;\n",

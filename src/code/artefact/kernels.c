@@ -54,13 +54,13 @@ seer_status seer_build_lower(const seer_context *context, const seer_network *ne
   const seer_schedule schedule = choice->schedule;
   if (step->content != seer_dag_hash(task->dag).content) {
     // Same task, other literals: its own sketches, which are the same but for those.
-    seer_sketch_list *own = NULL;
-    SEER_TRY(seer_sketch_generate(step->dag, target, list->space, arena, &own));
-    seer_sketch_keep_within(own, list->tolerance);
-    SEER_ASSERT(own->n == list->n &&
-            same_knobs(own->sketch[schedule.sketch], list->sketch[schedule.sketch]),
-        "%s: sketch %u of %u, task has %u", step->name, schedule.sketch, own->n, list->n);
-    list = own;
+    seer_sketch_list *of_step = NULL;
+    SEER_TRY(seer_sketch_generate(step->dag, target, list->space, arena, &of_step));
+    seer_sketch_keep_within(of_step, list->tolerance);
+    SEER_ASSERT(of_step->n == list->n &&
+            same_knobs(of_step->sketch[schedule.sketch], list->sketch[schedule.sketch]),
+        "%s: sketch %u of %u, task has %u", step->name, schedule.sketch, of_step->n, list->n);
+    list = of_step;
   }
   *out_list = list;
   return seer_loop_lower(list, &schedule, arena, out_loop);

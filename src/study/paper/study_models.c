@@ -109,32 +109,32 @@ const seer_paper_study seer_paper_fig1 = {"fig1",
     SEER_PAPER_MODELS, write_fig1};
 
 // ---- figure 2
-typedef enum { OWN, RELATIVE, STRANGER, N_KIN } kinship;
+typedef enum { OWN, RELATIVE, STRANGER, N_RELATIONS } relation;
 
-static kinship kin_of(const seer_accuracies *a, uint32_t by, uint32_t t) {
+static relation relation_of(const seer_accuracies *a, uint32_t by, uint32_t t) {
   if (by == t) return OWN;
   return a->family_of[0][by] == a->family_of[0][t] ? RELATIVE : STRANGER;
 }
 
-static double of_kin(const seer_accuracies *a, kinship kin) {
+static double of_relation(const seer_accuracies *a, relation of) {
   double sum = 0;
   uint32_t n = 0;
   for (uint32_t by = 0; by < a->n_task; by++)
     for (uint32_t t = 0; t < a->n_task; t++) {
       double value = a->cross[by * a->n_task + t];
-      if (kin_of(a, by, t) != kin || isnan(value)) continue;
+      if (relation_of(a, by, t) != of || isnan(value)) continue;
       sum += value;
       n++;
     }
   return n ? sum / n : NAN;
 }
 
-static seer_interval interval_of_kin(
-    const seer_paper_data *d, uint32_t first, uint32_t n, kinship kin) {
+static seer_interval interval_of_relation(
+    const seer_paper_data *d, uint32_t first, uint32_t n, relation of) {
   double *values = SEER_NEW_ARRAY(d->arena, double, (size_t)n * d->n_seed);
   for (uint32_t w = 0; w < n; w++)
     for (uint32_t s = 0; s < d->n_seed; s++)
-      values[w * d->n_seed + s] = of_kin(seer_paper_accuracies(d, first + w, s), kin);
+      values[w * d->n_seed + s] = of_relation(seer_paper_accuracies(d, first + w, s), of);
   return seer_bootstrap(values, n, d->n_seed, d->arena);
 }
 
@@ -154,7 +154,7 @@ static void put_matrix(const seer_paper_data *d, uint32_t w, seer_page *page) {
 }
 
 static void write_fig2(const seer_paper_data *d, seer_text *csv, seer_page *page) {
-  static const char *const kin_names[N_KIN] = {"own", "family", "other"};
+  static const char *const relation_names[N_RELATIONS] = {"own", "family", "other"};
   seer_text_put(csv, "network,seed,fitted_on,asked_about,kinship,accuracy\n");
   for (uint32_t w = 0; w < d->n_network; w++)
     for (uint32_t s = 0; s < d->n_seed; s++) {
@@ -163,7 +163,8 @@ static void write_fig2(const seer_paper_data *d, seer_text *csv, seer_page *page
         uint32_t by = i / a->n_task, t = i % a->n_task;
         seer_text_printf(csv, "%s,%u,%s,%s,%s,%.6g\n", seer_cell_csv(d->arena, d->network[w]),
             s + 1, seer_cell_csv(d->arena, a->task_name[by]),
-            seer_cell_csv(d->arena, a->task_name[t]), kin_names[kin_of(a, by, t)], a->cross[i]);
+            seer_cell_csv(d->arena, a->task_name[t]), relation_names[relation_of(a, by, t)],
+            a->cross[i]);
       }
     }
   seer_page_paragraph(page,
@@ -176,10 +177,10 @@ static void write_fig2(const seer_paper_data *d, seer_text *csv, seer_page *page
   for (uint32_t w = 0; w <= d->n_network; w++) {
     bool is_all = w == d->n_network;
     const char *cells[4] = {is_all ? "mean" : d->network[w]};
-    for (int k = 0; k < N_KIN; k++)
+    for (int k = 0; k < N_RELATIONS; k++)
       cells[k + 1] = seer_cell_interval(d->arena,
-          is_all ? interval_of_kin(d, 0, d->n_network, (kinship)k)
-                 : interval_of_kin(d, w, 1, (kinship)k),
+          is_all ? interval_of_relation(d, 0, d->n_network, (relation)k)
+                 : interval_of_relation(d, w, 1, (relation)k),
           100, 1);
     seer_page_row(page, cells);
   }

@@ -159,7 +159,7 @@ typedef struct {
 } court;
 
 // Without a budget of time always on time: such a campaign repeats.
-static seer_finals_pace pace(void *user) {
+static seer_finals_clock look_at_clock(void *user) {
   const court *c = user;
   double spent_s = (double)(seer_os_now_ns() - c->start_ns) * 1e-9;
   if (c->s->is_stopped) return SEER_FINALS_LATE;
@@ -347,7 +347,7 @@ seer_status seer_campaign_accept(seer_campaign *s) {
   seer_finals finals = {.measure = s->device.desc,
       .measurer = s->device.measurer,
       .arena = s->arena,
-      .court = {&c, pace, check, accept, defend, conclude},
+      .court = {&c, look_at_clock, check, accept, defend, conclude},
       .n_visits = n_visits};
   return hold_finals(&finals, s, &list);
 }

@@ -40,20 +40,20 @@ static seer_status line_up(
 typedef struct {
   seer_campaign *s;
   uint32_t task;
-  const seer_schedule *own;  // that the task would have without sharing, which took turns
+  const seer_schedule *unshared;  // that the task would have without sharing, which took turns
   const seer_contender *contender;
 } sharing;
 
 static seer_status write_sharing(void *user) {
   const sharing *w = user;
-  seer_record record = seer_contender_record(w->s, w->task, w->contender, w->own);
+  seer_record record = seer_contender_record(w->s, w->task, w->contender, w->unshared);
   record.state = SEER_RECORD_CHECKED;
   return seer_records_add(w->s->store.records, &record);
 }
 
 static seer_status store(
-    seer_campaign *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
-  sharing w = {s, t, own, c};
+    seer_campaign *s, uint32_t t, const seer_schedule *unshared, const seer_contender *c) {
+  sharing w = {s, t, unshared, c};
   return seer_campaign_write(s, write_sharing, &w);
 }
 
@@ -71,7 +71,7 @@ static seer_status passes(seer_campaign *s, const seer_share_offer *offer, doubl
     return SEER_OK;
   }
   SEER_TRY(s->device.desc->compare(s->device.measurer, SEER_MEASURE_HOME, offer->task, &c->schedule,
-      1, &offer->own->schedule, PAIRS, &c->ab, NULL));
+      1, &offer->unshared->schedule, PAIRS, &c->ab, NULL));
   *out_passes = c->ab.n_pairs > 0 && c->ab.speedup * (1 + max_loss) >= 1;
   return SEER_OK;
 }
@@ -94,8 +94,8 @@ static seer_status try_offer(
   *out_ratio = 0;
   SEER_TRY(line_up(s, offer, list, &n));
   if (n == 0) return SEER_OK;
-  SEER_TRY(s->device.desc->compare(
-      s->device.measurer, SEER_MEASURE_HOME, t, list, n, &offer->own->schedule, PAIRS, ab, NULL));
+  SEER_TRY(s->device.desc->compare(s->device.measurer, SEER_MEASURE_HOME, t, list, n,
+      &offer->unshared->schedule, PAIRS, ab, NULL));
   for (uint32_t k = 0; k < n; k++) {
     contenders[k] = (seer_contender){.schedule = list[k], .ab = ab[k]};
     if (ab[k].n_pairs == 0) contenders[k].ab.speedup = 0;
@@ -106,7 +106,7 @@ static seer_status try_offer(
     bool does_pass;
     SEER_TRY(passes(s, offer, max_loss, &contenders[k], &does_pass));
     if (!does_pass) continue;
-    SEER_TRY(store(s, t, &offer->own->schedule, &contenders[k]));
+    SEER_TRY(store(s, t, &offer->unshared->schedule, &contenders[k]));
     out_choice->schedule = contenders[k].schedule;
     out_choice->seconds = contenders[k].ab.seconds;
     out_choice->origin = SEER_ORIGIN_TUNED;

@@ -19,11 +19,11 @@ seer_status seer_campaign_learn(
   seer_search_report(search, schedule, seconds, is_full);
   seer_task_state *state = &s->state.task[t];
   seer_campaign_refresh_best(s, t);
-  seer_campaign_task *own = &s->task[t];
-  own->best_after =
-      SEER_GROW(s->arena, double, own->best_after, (size_t)state->n_trial, &own->cap_best_after);
-  own->best_after[state->n_trial++] = state->best_s;
-  state->best_after = own->best_after;
+  seer_campaign_task *entry = &s->task[t];
+  entry->best_after = SEER_GROW(
+      s->arena, double, entry->best_after, (size_t)state->n_trial, &entry->cap_best_after);
+  entry->best_after[state->n_trial++] = state->best_s;
+  state->best_after = entry->best_after;
   seer_sample sample =
       seer_search_sample(search, seer_bank_features(s->learning.bank), schedule, seconds, s->round);
   sample.is_raced_out = !is_full;
@@ -89,12 +89,12 @@ void seer_campaign_get_totals(const seer_campaign *s, seer_campaign_totals *out)
 }
 
 double seer_campaign_set_seconds(const seer_campaign *s, uint32_t set) {
-  const seer_network *own = s->network->set[set];
+  const seer_network *of_set = s->network->set[set];
   double total = 0;
-  for (uint32_t t = 0; t < own->n_task; t++) {
+  for (uint32_t t = 0; t < of_set->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
     double first = state->untuned_s > 0 ? state->untuned_s : state->estimate_s;
-    total += own->count[t] * (state->best_s > 0 ? state->best_s : first);
+    total += of_set->count[t] * (state->best_s > 0 ? state->best_s : first);
   }
   return total;
 }

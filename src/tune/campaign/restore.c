@@ -43,7 +43,7 @@ static seer_status restore_one(void *user, const seer_record *record) {
   seer_schedule schedule;
   // What was measured elsewhere is measured here before it counts: it waits in the queue
   // (transfer.h).
-  if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
+  if (record->provenance == SEER_RECORD_ELSEWHERE) return SEER_OK;
   // No measurement of the kernel alone.
   if (strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0) return SEER_OK;
   seer_record_verdict verdict = seer_record_examine(&r->rule, record, &schedule, NULL);
@@ -78,7 +78,7 @@ static seer_status restore_holder(seer_campaign *s, uint32_t t) {
   task->has_holder = record.id != 0 &&
       seer_search_packed_bytes(task->search, &task->holder) <= seer_campaign_max_packed_bytes(s, t);
   task->holder_ab = record.ab;
-  task->is_holder_trusted = record.place == SEER_RECORD_TRUSTED;
+  task->is_holder_trusted = record.provenance == SEER_RECORD_TRUSTED;
   return SEER_OK;
 }
 

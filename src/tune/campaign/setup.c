@@ -18,25 +18,25 @@
 // cold_bytes: weights that are read from one run of a task to its next one.
 static seer_status add_task(seer_campaign *s, uint32_t t, double cold_bytes) {
   const seer_task *task = &s->network->task[t];
-  seer_campaign_task *own = &s->task[t];
+  seer_campaign_task *entry = &s->task[t];
   s->space = seer_choice_space(s->context);
-  SEER_TRYF(seer_choice_sketches(s->context, task->dag, s->arena, &own->sketches), "task %u, %s", t,
-      task->name);
+  SEER_TRYF(seer_choice_sketches(s->context, task->dag, s->arena, &entry->sketches), "task %u, %s",
+      t, task->name);
   seer_search_options options = {.task = t,
-      .sketches = own->sketches,
+      .sketches = entry->sketches,
       .target = s->target,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .strategy = s->policy->traits->search,
       .max_packed_bytes = seer_campaign_max_packed_bytes(s, t),
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
-  SEER_TRY(seer_search_create(&options, &own->search));
+  SEER_TRY(seer_search_create(&options, &entry->search));
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
-  state->bound_s = seer_roofline_task_seconds(task->dag, own->sketches, s->target, cold_bytes);
+  state->bound_s = seer_roofline_task_seconds(task->dag, entry->sketches, s->target, cold_bytes);
   if (s->store.records) {
-    SEER_TRY(
-        seer_records_workload(s->store.records, task->dag, task->key, task->name, &own->workload));
+    SEER_TRY(seer_records_workload(
+        s->store.records, task->dag, task->key, task->name, &entry->workload));
   }
   return SEER_OK;
 }
@@ -44,18 +44,18 @@ static seer_status add_task(seer_campaign *s, uint32_t t, double cold_bytes) {
 // Of a measurer that knows some schedules only: the best of those by the estimate. The task's
 // search is for no others.
 static seer_status choose_of_pool(seer_campaign *s, uint32_t t) {
-  seer_campaign_task *own = &s->task[t];
+  seer_campaign_task *entry = &s->task[t];
   const seer_schedule *pool;
   uint32_t n;
   SEER_TRY(s->device.desc->pool(s->device.measurer, t, &pool, &n));
-  SEER_TRY(seer_search_restrict(own->search, pool, n));
+  SEER_TRY(seer_search_restrict(entry->search, pool, n));
   double *least_s = &s->state.task[t].estimate_s;
   *least_s = INFINITY;
   for (uint32_t i = 0; i < n; i++) {
-    if (own->sketches->sketch[pool[i].sketch]->needs_trials) continue;
-    double estimate_s = seer_search_estimate(own->search, &pool[i]);
+    if (entry->sketches->sketch[pool[i].sketch]->needs_trials) continue;
+    double estimate_s = seer_search_estimate(entry->search, &pool[i]);
     if (estimate_s >= *least_s) continue;
-    own->untuned = pool[i];
+    entry->untuned = pool[i];
     *least_s = estimate_s;
   }
   if (!isfinite(*least_s))
@@ -93,8 +93,9 @@ static seer_status open_measurer(seer_campaign *s, uint64_t weight_bytes) {
   if (s->device.desc->set_pace) s->device.desc->set_pace(s->device.measurer, &s->device.pace);
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task *task = &s->network->task[t];
-    seer_measure_task own = {t, task->dag, s->task[t].sketches, s->space, weight_bytes};
-    SEER_TRYF(s->device.desc->add_task(s->device.measurer, &own), "task %u, %s", t, task->name);
+    seer_measure_task measured = {t, task->dag, s->task[t].sketches, s->space, weight_bytes};
+    SEER_TRYF(
+        s->device.desc->add_task(s->device.measurer, &measured), "task %u, %s", t, task->name);
   }
   if (!s->device.desc->pool) return choose_untuned(s);
   for (uint32_t t = 0; t < s->network->n_task; t++)

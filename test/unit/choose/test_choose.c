@@ -177,7 +177,7 @@ static void times_in_the_network(void **state) {
   const struct {
     double us;
     seer_measured_class cls;
-    seer_record_place place;
+    seer_record_provenance provenance;
     bool is_own;  // else another origin
   } seen[] = {{700, SEER_MEASURED_OK, SEER_RECORD_HERE, true},
       {900, SEER_MEASURED_OK, SEER_RECORD_HERE, true},
@@ -187,7 +187,7 @@ static void times_in_the_network(void **state) {
   for (size_t k = 0; k < SEER_COUNT_OF(seen); k++) {
     seer_record record = record_of(&w, 0, own, seen[k].us);
     record.cls = seen[k].cls;
-    record.place = seen[k].place;
+    record.provenance = seen[k].provenance;
     record.origin = seen[k].is_own ? "network" : "pairs";
     add(&w, &record);
   }

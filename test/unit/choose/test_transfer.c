@@ -99,23 +99,23 @@ static void close_world(world *w) {
 
 // A record that says `text` took so many microseconds.
 static void add_text(world *w, int64_t workload, int64_t target, const char *text, double us,
-    seer_record_place place, seer_record_state state) {
+    seer_record_provenance provenance, seer_record_state state) {
   seer_record record = {.campaign = w->campaign,
       .workload = workload,
       .target = target,
       .schedule = text,
       .cls = SEER_MEASURED_OK,
       .state = state,
-      .place = place,
+      .provenance = provenance,
       .seconds = us * 1e-6};
   must(seer_records_add(w->records, &record));
 }
 
 // The same of a schedule of the task.
-static void add(world *w, int64_t target, uint32_t schedule, double us, seer_record_place place,
-    seer_record_state state) {
+static void add(world *w, int64_t target, uint32_t schedule, double us,
+    seer_record_provenance provenance, seer_record_state state) {
   const char *text = seer_schedule_print(w->sketches, &w->schedule[schedule], w->arena);
-  add_text(w, w->workload, target, text, us, place, state);
+  add_text(w, w->workload, target, text, us, provenance, state);
 }
 
 static void find_in(world *w, seer_space_kind space, const seer_sketch_list *sketches) {
@@ -174,7 +174,7 @@ static void heard_of_this_task(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  const seer_record_place elsewhere = SEER_RECORD_ELSEWHERE;
+  const seer_record_provenance elsewhere = SEER_RECORD_ELSEWHERE;
   add(&w, w.own, 0, 300, elsewhere, SEER_RECORD_MEASURED);
   add(&w, w.own, 1, 100, elsewhere, SEER_RECORD_MEASURED);
   find(&w);
@@ -193,7 +193,7 @@ static void heard_of_this_task(void **state) {
       .target = w.own,
       .schedule = text,
       .cls = SEER_MEASURED_RUN_CRASH,
-      .place = elsewhere,
+      .provenance = elsewhere,
       .seconds = 50e-6};
   seer_record raced_out = crashed;
   raced_out.cls = SEER_MEASURED_OK;
@@ -246,13 +246,13 @@ static void winners_of_similar_machines(void **state) {
 
 // Adds an accepted record of a product of m rows; what it comes to for the task.
 static seer_schedule add_shape(
-    world *w, int m, int64_t target, seer_record_place place, seer_record_state state) {
+    world *w, int m, int64_t target, seer_record_provenance provenance, seer_record_state state) {
   seer_dag *dag = product(w, m);
   seer_sketch_list *list = sketches_of(w, dag);
   seer_schedule theirs[2], fitted;
   draw(list, theirs, 2);
   const char *text = seer_schedule_print(list, &theirs[m % 2], w->arena);
-  add_text(w, workload_of(w, dag), target, text, 1000, place, state);
+  add_text(w, workload_of(w, dag), target, text, 1000, provenance, state);
   assert_int_equal(
       seer_schedule_refit(list, &theirs[m % 2], w->sketches, &fitted), SEER_REJECT_NONE);
   return fitted;
@@ -269,8 +269,8 @@ static void winners_of_near_shapes(void **state) {
   static const int rows[] = {2000, 1000, 64, 32, 100};
   seer_schedule fitted[SEER_COUNT_OF(rows)];
   for (size_t i = 0; i < SEER_COUNT_OF(rows); i++) {
-    seer_record_place place = rows[i] == 64 ? SEER_RECORD_ELSEWHERE : SEER_RECORD_HERE;
-    fitted[i] = add_shape(&w, rows[i], w.own, place, SEER_RECORD_ACCEPTED);
+    seer_record_provenance provenance = rows[i] == 64 ? SEER_RECORD_ELSEWHERE : SEER_RECORD_HERE;
+    fitted[i] = add_shape(&w, rows[i], w.own, provenance, SEER_RECORD_ACCEPTED);
   }
   // Nearer, but only measured; accepted, but not here; of another structure.
   add_shape(&w, 125, w.own, SEER_RECORD_HERE, SEER_RECORD_CHECKED);

@@ -64,14 +64,14 @@ static const seer_measure_desc noisy = {.name = "noisy", .compare = compare};
 typedef struct {
   uint32_t wrong;  // id of one whose answer is wrong; 0: none
   uint32_t slow_elsewhere;  // of one that is not accepted for it
-  seer_finals_pace pace;
+  seer_finals_clock clock;
   bool holder_may_stay;
   uint32_t accepted, n_accepted, n_defended, n_concluded, n_checked;  // accepted: an id
   bool is_held, is_refused;
   seer_measure_ab fresh, defence, refusal;
 } court;
 
-static seer_finals_pace pace(void *user) { return ((court *)user)->pace; }
+static seer_finals_clock look_at_clock(void *user) { return ((court *)user)->clock; }
 
 static seer_status check(void *user, uint32_t task, const seer_finalist *c, bool *out_right) {
   court *own = user;
@@ -127,13 +127,13 @@ static const seer_schedule untuned = {.n = 1, .knob = {UNTUNED}};
 static void open_hall(hall *h, uint64_t seed, double noise) {
   *h = (hall){.arena = seer_arena_create("test"), .m = {.noise = noise}};
   h->court.holder_may_stay = true;
-  h->court.pace = SEER_FINALS_ON_TIME;
+  h->court.clock = SEER_FINALS_ON_TIME;
   seer_rng_init(&h->m.rng, seed);
   for (uint32_t i = 0; i < MAX_IDS; i++) h->m.seconds[i] = 1;
   h->finals = (seer_finals){.measure = &noisy,
       .measurer = &h->m,
       .arena = h->arena,
-      .court = {&h->court, pace, check, accept, defend, conclude},
+      .court = {&h->court, look_at_clock, check, accept, defend, conclude},
       .n_visits = 1};
 }
 
@@ -280,7 +280,7 @@ static void test_the_verdict_takes_what_is_planned(void **state) {
   open_hall(&h, 1, 0.01);
   h.m.seconds[1] = 0.5;
   h.finals.n_visits = 6;
-  h.court.pace = SEER_FINALS_LATE;
+  h.court.clock = SEER_FINALS_LATE;
   (void)hold(&h, 6, 0);
   assert_int_equal(h.court.accepted, 1);
   assert_int_equal(h.court.fresh.n_pairs, 15);
@@ -290,7 +290,7 @@ static void test_the_verdict_takes_what_is_planned(void **state) {
   // Time to spare: more visits before the verdict, and no more in the halving.
   open_hall(&h, 1, 0.01);
   h.m.seconds[2] = 0.5;
-  h.court.pace = SEER_FINALS_EARLY;
+  h.court.clock = SEER_FINALS_EARLY;
   (void)hold(&h, 6, 0);
   assert_int_equal(h.court.fresh.n_pairs, 5 * SEER_FINALS_MAX_VISITS);
   assert_int_equal(h.m.n_pairs[2], (3 + SEER_FINALS_MAX_VISITS) * 5);
