@@ -35,9 +35,9 @@ double seer_mean(const double *values, size_t n) {
   return sum / (double)n;
 }
 
-// By table, then by the first terms of its expansion around the normal's
-// (beyond the table exact to 0.001).
-double seer_student(size_t freedom) {
+// Student's t at 97.5 %, freedom > 0: by table, then by the first terms of its expansion around the
+// normal's (beyond the table exact to 0.001).
+static double student(size_t freedom) {
   static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
       2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
   if (freedom <= SEER_COUNT_OF(table)) return table[freedom - 1];
@@ -50,7 +50,7 @@ double seer_mean_interval(const double *values, size_t n) {
   if (n < 2) return INFINITY;
   for (size_t i = 0; i < n; i++) sum += (values[i] - mean) * (values[i] - mean);
   double deviation = sqrt(sum / (double)(n - 1));
-  return 2 * seer_student(n - 1) * deviation / sqrt((double)n);
+  return 2 * student(n - 1) * deviation / sqrt((double)n);
 }
 
 double seer_sign_test(uint32_t wins, uint32_t n) {

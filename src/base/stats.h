@@ -14,8 +14,6 @@ double seer_sorted_quartile(const double *sorted, size_t n);
 // Of values in any order, n > 0, which are sorted for it.
 double seer_median(double *values, size_t n);
 double seer_mean(const double *values, size_t n);  // n > 0
-// Student's t at 97.5 %, freedom > 0.
-double seer_student(size_t freedom);
 // Width of the 95 % interval of the mean (Student's), n > 0; infinite of one value.
 double seer_mean_interval(const double *values, size_t n);
 // Chance that at least `wins` of n fair coins fall heads. Sign tests; ties are left out by the

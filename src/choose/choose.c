@@ -293,7 +293,7 @@ static seer_status find_of_form(form_finder *f, const seer_share_offer *offer) {
 }
 
 // A tuning has measured and checked one: its time counts. Else what the model likes best.
-static seer_status judge_unmeasured(
+static seer_status try_unmeasured(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
   form_finder f = *(const form_finder *)user;
   SEER_TRY(find_of_form(&f, offer));
@@ -344,7 +344,7 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
   form_finder finder = {.c = &c, .network = network};
   seer_share_counts shared;
   SEER_TRY(seer_share_weights(network, c.target, seer_context_f64(context, SEER_OPT_SHARE_WEIGHTS),
-      judge_unmeasured, &finder, choices, &shared));
+      try_unmeasured, &finder, choices, &shared));
   out_counts->n_apart = shared.n_apart;
   return records && opt_level >= 2 ? take_network_times(&c, network, choices) : SEER_OK;
 }

@@ -50,14 +50,14 @@ double seer_cores_crowding(seer_pool *pool) {
   return by_all / fmax(by_one, 1);
 }
 
-bool seer_cores_judge(seer_cores *cores, double crowding) {
+bool seer_cores_note_crowding(seer_cores *cores, double crowding) {
   crowding = fmax(1, crowding);
   cores->least = cores->least > 0 ? fmin(cores->least, crowding) : crowding;
   return crowding <= CROWDED * cores->least;
 }
 
 bool seer_cores_are_free(seer_cores *cores, seer_pool *pool) {
-  return seer_cores_judge(cores, seer_cores_crowding(pool));
+  return seer_cores_note_crowding(cores, seer_cores_crowding(pool));
 }
 
 static void learn(seer_cores *cores, seer_pool *pool) {

@@ -19,7 +19,7 @@ typedef struct {
 } seer_cores;  // zeros, to begin with
 // Is this crowding about as low as it ever was? Threads may be more than there are cores. For
 // tests.
-bool seer_cores_judge(seer_cores *cores, double crowding);
+bool seer_cores_note_crowding(seer_cores *cores, double crowding);
 // The same of this moment.
 bool seer_cores_are_free(seer_cores *cores, seer_pool *pool);
 // Until they are; for 0.2 s at most, and for a second and a tenth of all the time since the first

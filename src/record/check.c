@@ -9,10 +9,10 @@
 typedef struct {
   seer_records *r;
   int64_t after;
-  seer_judged_visit visit;
+  seer_examined_visit visit;
   void *user;
   seer_arena *arena;  // of one task
-} judge;
+} examiner;
 
 typedef struct {
   int64_t workload, target;
@@ -54,49 +54,49 @@ static const seer_record_rule *rule_of(task *t, seer_space_kind space, seer_aren
   return t->has_rule[space] ? &t->rule[space] : NULL;
 }
 
-static seer_status judge_row(judge *j, task *t, sqlite3_stmt *row) {
+static seer_status examine_row(examiner *e, task *t, sqlite3_stmt *row) {
   seer_record record;
   seer_schedule schedule;
-  seer_judged judged = {.verdict = SEER_RECORD_MALFORMED, .task = t->name, .why = t->why};
+  seer_examined examined = {.verdict = SEER_RECORD_MALFORMED, .task = t->name, .why = t->why};
   seer_status why = SEER_OK;
   bool is_read = seer_record_read(row, &record);
-  judged.id = record.id;
+  examined.id = record.id;
   for (seer_space_kind space = SEER_SPACE_FULL; is_read && space <= SEER_SPACE_ANSOR; space++) {
-    const seer_record_rule *rule = rule_of(t, space, j->arena);
+    const seer_record_rule *rule = rule_of(t, space, e->arena);
     seer_status_free(why);
     why = SEER_OK;
-    judged.verdict = t->verdict;
-    if (rule) judged.verdict = seer_record_examine(rule, &record, &schedule, &why);
-    if (judged.verdict != SEER_RECORD_OTHER_RULES) break;
+    examined.verdict = t->verdict;
+    if (rule) examined.verdict = seer_record_examine(rule, &record, &schedule, &why);
+    if (examined.verdict != SEER_RECORD_OTHER_RULES) break;
   }
-  judged.why = why ? seer_status_message(why) : t->why;
-  seer_status status = j->visit(j->user, &judged);
+  examined.why = why ? seer_status_message(why) : t->why;
+  seer_status status = e->visit(e->user, &examined);
   seer_status_free(why);
   return status;
 }
 
-static seer_status judge_task(judge *j, task *t) {
+static seer_status examine_task(examiner *e, task *t) {
   sqlite3_stmt *row = NULL;
-  read_task(t, j->arena);
-  SEER_TRY(seer_records_prepare(j->r,
+  read_task(t, e->arena);
+  SEER_TRY(seer_records_prepare(e->r,
       "SELECT " SEER_RECORD_COLUMNS
       " FROM measurement WHERE workload = ? AND target = ? AND id > ? ORDER BY id",
       &row));
   sqlite3_bind_int64(row, 1, t->workload);
   sqlite3_bind_int64(row, 2, t->target);
-  sqlite3_bind_int64(row, 3, j->after);
+  sqlite3_bind_int64(row, 3, e->after);
   bool has_row = true;
   seer_status status = SEER_OK;
   while (!status && has_row) {
-    status = seer_sql_step(row, j->r->path, &has_row);
-    if (!status && has_row) status = judge_row(j, t, row);
+    status = seer_sql_step(row, e->r->path, &has_row);
+    if (!status && has_row) status = examine_row(e, t, row);
   }
   sqlite3_finalize(row);
   return status;
 }
 
-seer_status seer_records_judge_after(
-    seer_records *r, int64_t after, seer_judged_visit visit, void *user) {
+seer_status seer_records_examine_after(
+    seer_records *r, int64_t after, seer_examined_visit visit, void *user) {
   sqlite3_stmt *row = NULL;
   SEER_TRY(seer_records_prepare(r,
       "SELECT DISTINCT w.id, t.id, w.name, w.dag, t.text FROM measurement m"
@@ -104,21 +104,21 @@ seer_status seer_records_judge_after(
       " WHERE m.id > ? ORDER BY w.id, t.id",
       &row));
   sqlite3_bind_int64(row, 1, after);
-  judge j = {r, after, visit, user, seer_arena_create("check")};
+  examiner e = {r, after, visit, user, seer_arena_create("check")};
   bool has_row = true;
   seer_status status = SEER_OK;
   while (!status && has_row) {
     status = seer_sql_step(row, r->path, &has_row);
     if (status || !has_row) break;
     task t = {.workload = sqlite3_column_int64(row, 0), .target = sqlite3_column_int64(row, 1)};
-    t.name = seer_arena_strdup(j.arena, seer_sql_text(row, 2));
-    t.dag_text = seer_arena_strdup(j.arena, seer_sql_text(row, 3));
-    t.target_text = seer_arena_strdup(j.arena, seer_sql_text(row, 4));
-    status = judge_task(&j, &t);
-    seer_arena_reset(j.arena);
+    t.name = seer_arena_strdup(e.arena, seer_sql_text(row, 2));
+    t.dag_text = seer_arena_strdup(e.arena, seer_sql_text(row, 3));
+    t.target_text = seer_arena_strdup(e.arena, seer_sql_text(row, 4));
+    status = examine_task(&e, &t);
+    seer_arena_reset(e.arena);
   }
   sqlite3_finalize(row);
-  seer_arena_destroy(j.arena);
+  seer_arena_destroy(e.arena);
   return status;
 }
 
@@ -128,18 +128,18 @@ typedef struct {
   seer_record_counts *counts;
 } listing;
 
-static seer_status list_one(void *user, const seer_judged *judged) {
+static seer_status list_one(void *user, const seer_examined *examined) {
   listing *l = user;
-  l->counts->n[judged->verdict]++;
-  if (judged->verdict == SEER_RECORD_SOUND) return SEER_OK;
-  seer_text_printf(l->text, "record %" PRId64 " of '%s': %s%s%s\n", judged->id,
-      seer_text_safe(l->text->arena, judged->task), seer_record_verdict_text(judged->verdict),
-      judged->why ? ": " : "", judged->why ? judged->why : "");
+  l->counts->n[examined->verdict]++;
+  if (examined->verdict == SEER_RECORD_SOUND) return SEER_OK;
+  seer_text_printf(l->text, "record %" PRId64 " of '%s': %s%s%s\n", examined->id,
+      seer_text_safe(l->text->arena, examined->task), seer_record_verdict_text(examined->verdict),
+      examined->why ? ": " : "", examined->why ? examined->why : "");
   return SEER_OK;
 }
 
 seer_status seer_records_check(seer_records *r, seer_text *text, seer_record_counts *out_counts) {
   *out_counts = (seer_record_counts){0};
   listing l = {text, out_counts};
-  return seer_records_judge_after(r, 0, list_one, &l);
+  return seer_records_examine_after(r, 0, list_one, &l);
 }

@@ -69,9 +69,9 @@ typedef struct {
   int64_t id;
   seer_record_verdict verdict;
   const char *task, *why;
-} seer_judged;
-typedef seer_status (*seer_judged_visit)(void *user, const seer_judged *judged);
-SEER_MUST_USE seer_status seer_records_judge_after(
-    seer_records *records, int64_t after, seer_judged_visit visit, void *user);
+} seer_examined;
+typedef seer_status (*seer_examined_visit)(void *user, const seer_examined *examined);
+SEER_MUST_USE seer_status seer_records_examine_after(
+    seer_records *records, int64_t after, seer_examined_visit visit, void *user);
 
 #endif

@@ -2,8 +2,8 @@
 // workload (with its DAG), schedule, times, pairs. Paths, host names and messages are not written;
 // all other texts come back byte by byte.
 // Import treats the file as hostile: a line that is not sound is skipped and counted, never
-// half-stored. Schedules are judged in the end, task by task (check.c): sketches of all tasks of a
-// file at once would take gigabytes.
+// half-stored. Schedules are examined in the end, task by task (check.c): sketches of all tasks of
+// a file at once would take gigabytes.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,7 +224,7 @@ typedef struct {
   // Texts of lines -> ids here, 0 where they are not sound: most lines share them.
   seer_map *targets, *workloads, *campaigns;
   bool is_trusted;
-  // Ids of records that were accepted by somebody trusted: made winners when they are judged.
+  // Ids of records that were accepted by somebody trusted: made winners when they are examined.
   size_t n_accepted, cap_accepted;
   int64_t *accepted;
   seer_record_counts *counts;
@@ -335,7 +335,7 @@ static seer_record_verdict read_record(const line_fields *f, seer_record *out) {
     if (!json_is_number(sample)) return SEER_RECORD_MALFORMED;
     out->sample[i] = json_number_value(sample);
   }
-  return seer_record_judge_numbers(out);
+  return seer_record_examine_numbers(out);
 }
 
 static seer_status is_known(importer *im, const seer_record *record, bool *out_known) {
@@ -355,13 +355,13 @@ static seer_status is_known(importer *im, const seer_record *record, bool *out_k
 
 // A trusted file's own measurements, and those that it was told to trust, count here; what was from
 // elsewhere there stays so.
-static void settle_place(const importer *im, seer_record *record) {
+static void decide_provenance(const importer *im, seer_record *record) {
   bool is_own = record->provenance != SEER_RECORD_ELSEWHERE;
   record->provenance = im->is_trusted && is_own ? SEER_RECORD_TRUSTED : SEER_RECORD_ELSEWHERE;
 }
 
 static seer_status add_record(importer *im, seer_record *record) {
-  settle_place(im, record);
+  decide_provenance(im, record);
   bool may_win = record->provenance == SEER_RECORD_TRUSTED && record->state == SEER_RECORD_ACCEPTED;
   if (may_win) record->state = SEER_RECORD_CHECKED;
   SEER_TRY(seer_records_add(im->r, record));
@@ -420,12 +420,12 @@ static seer_status run_on(seer_records *r, const char *sql, int64_t id) {
   return status;
 }
 
-static seer_status drop_unsound(void *user, const seer_judged *judged) {
+static seer_status drop_unsound(void *user, const seer_examined *examined) {
   importer *im = user;
-  if (judged->verdict == SEER_RECORD_SOUND) return SEER_OK;
+  if (examined->verdict == SEER_RECORD_SOUND) return SEER_OK;
   im->counts->n[SEER_RECORD_SOUND]--;
-  im->counts->n[judged->verdict]++;
-  return run_on(im->r, "DELETE FROM measurement WHERE id = ?", judged->id);
+  im->counts->n[examined->verdict]++;
+  return run_on(im->r, "DELETE FROM measurement WHERE id = ?", examined->id);
 }
 
 // Winners of somebody trusted win where nobody has won yet; one that was measured here stays. Of
@@ -466,7 +466,7 @@ static seer_status take(importer *im, const seer_os_map *map) {
   int64_t before;
   SEER_TRY(last_id(im->r, &before));
   SEER_TRY(import_all(im, (const char *)map->data, map->n_bytes));
-  SEER_TRY(seer_records_judge_after(im->r, before, drop_unsound, im));
+  SEER_TRY(seer_records_examine_after(im->r, before, drop_unsound, im));
   for (size_t k = 0; k < im->n_accepted; k++) SEER_TRY(crown(im, im->accepted[k]));
   return SEER_OK;
 }

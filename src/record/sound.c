@@ -70,7 +70,7 @@ static bool is_word(const char *text) {
   return n <= MAX_ORIGIN_BYTES && text[n] == '\0';
 }
 
-seer_record_verdict seer_record_judge_numbers(const seer_record *record) {
+seer_record_verdict seer_record_examine_numbers(const seer_record *record) {
   bool is_form = is_schedule_text(record->schedule) &&
       (!record->baseline || is_schedule_text(record->baseline)) &&
       (!record->origin || is_word(record->origin)) && isfinite(record->predicted) &&
@@ -86,7 +86,7 @@ seer_record_verdict seer_record_judge_numbers(const seer_record *record) {
 seer_record_verdict seer_record_examine(const seer_record_rule *rule, const seer_record *record,
     seer_schedule *out_schedule, seer_status *out_why) {
   if (out_why) *out_why = SEER_OK;
-  seer_record_verdict verdict = seer_record_judge_numbers(record);
+  seer_record_verdict verdict = seer_record_examine_numbers(record);
   if (verdict != SEER_RECORD_SOUND) return verdict;
   seer_status status = seer_schedule_parse(
       rule->sketches, "record", record->schedule, strlen(record->schedule), out_schedule);

@@ -31,6 +31,6 @@ seer_record_verdict seer_record_examine(const seer_record_rule *rule, const seer
 // turns, of a twin's measurement, or of the network, which have no samples of their own.
 bool seer_record_is_own_time(const seer_record *record);
 // The part that needs no sketches.
-seer_record_verdict seer_record_judge_numbers(const seer_record *record);
+seer_record_verdict seer_record_examine_numbers(const seer_record *record);
 
 #endif

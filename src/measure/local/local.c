@@ -133,7 +133,7 @@ static seer_status order_run(
 }
 
 // A result that is the candidate's own, of whatever class.
-static void settle_run(batch *b, uint32_t job, uint32_t device) {
+static void keep_result(batch *b, uint32_t job, uint32_t device) {
   const seer_measure_request *request = &b->requests[job];
   seer_measure_result *result = &b->results[job];
   seer_local_device *d = &b->m->device[device];
@@ -158,7 +158,7 @@ static seer_status take_run(
   if (result->cls == SEER_MEASURED_OK && result->n_samples == 0)
     return SEER_FAIL(CORRUPT, "a result without samples");
   if (b->m->pace) result->run_s = fmax(result->run_s, b->m->pace->delay_s);
-  settle_run(b, job, device);
+  keep_result(b, job, device);
   return SEER_OK;
 }
 
@@ -167,7 +167,7 @@ static void fail_run(
   batch *b = user;
   memset(&b->results[job], 0, sizeof b->results[job]);
   seer_local_refuse(&b->results[job], cls, why);
-  settle_run(b, job, device);
+  keep_result(b, job, device);
 }
 
 // ---- the caller's own work
@@ -294,52 +294,52 @@ typedef struct {
   void *answer;
   seer_measured_class cls;
   char message[SEER_MEASURE_MESSAGE_BYTES];
-} judgement;
+} question;
 
-static seer_status order_judgement(
+static seer_status order_question(
     void *user, uint32_t job, uint32_t device, seer_endpoint_order *out, bool *out_is_done) {
   (void)job, (void)device, (void)out_is_done;
-  const judgement *j = user;
-  *out = (seer_endpoint_order){.type = j->type, .message = j->text, .limit_s = j->limit_s};
-  return order_task(j->m, j->task, out);
+  const question *q = user;
+  *out = (seer_endpoint_order){.type = q->type, .message = q->text, .limit_s = q->limit_s};
+  return order_task(q->m, q->task, out);
 }
 
-static seer_status take_judgement(
+static seer_status take_reply(
     void *user, uint32_t job, uint32_t device, const void *payload, size_t n_bytes) {
   (void)job, (void)device;
-  judgement *j = user;
-  return j->read(j->answer, payload, n_bytes, j->m->batch);
+  question *q = user;
+  return q->read(q->answer, payload, n_bytes, q->m->batch);
 }
 
-static void fail_judgement(
+static void fail_question(
     void *user, uint32_t job, uint32_t device, seer_measured_class cls, const char *why) {
   (void)job, (void)device;
-  judgement *j = user;
-  j->cls = cls;
-  (void)snprintf(j->message, sizeof j->message, "%s", why);
+  question *q = user;
+  q->cls = cls;
+  (void)snprintf(q->message, sizeof q->message, "%s", why);
 }
 
-static uint32_t place_of(const seer_measurer *m, uint32_t device) {
+static uint32_t device_of(const seer_measurer *m, uint32_t device) {
   return device == SEER_MEASURE_HOME ? seer_devices_home(&m->devices) : device;
 }
 
 // On one device; at home on another one when that was lost over it, and no candidate's fault it is.
-static seer_status judge(judgement *j) {
-  seer_measurer *m = j->m;
+static seer_status ask_one(question *q) {
+  seer_measurer *m = q->m;
   do {
     seer_queue queue;
     seer_queue_init(&queue, 1, m->batch);
-    queue.job[0].wanted = place_of(m, j->device);
+    queue.job[0].wanted = device_of(m, q->device);
     seer_queue_built(&queue, 0, true);
-    j->cls = SEER_MEASURED_OK;
-    const seer_device_work work = {.user = j,
+    q->cls = SEER_MEASURED_OK;
+    const seer_device_work work = {.user = q,
         .queue = &queue,
         .arena = m->batch,
-        .order = order_judgement,
-        .take = take_judgement,
-        .fail = fail_judgement};
+        .order = order_question,
+        .take = take_reply,
+        .fail = fail_question};
     SEER_TRY(seer_devices_run(&m->devices, &work));
-  } while (j->cls == SEER_MEASURED_DEVICE_LOST && j->device == SEER_MEASURE_HOME);
+  } while (q->cls == SEER_MEASURED_DEVICE_LOST && q->device == SEER_MEASURE_HOME);
   return SEER_OK;
 }
 
@@ -370,8 +370,8 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_check(&text, order);
-  double run_s = run_seconds(m, place_of(m, SEER_MEASURE_HOME), request->task, &builds[0]);
-  judgement j = {.m = m,
+  double run_s = run_seconds(m, device_of(m, SEER_MEASURE_HOME), request->task, &builds[0]);
+  question q = {.m = m,
       .device = SEER_MEASURE_HOME,
       .task = request->task,
       .type = SEER_WIRE_CHECK,
@@ -379,9 +379,9 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
       .limit_s = 6 * m->run_timeout_s + SLOW_REFERENCE / KNOWN_LIMIT_FACTOR * run_s,
       .read = read_checked,
       .answer = &answer};
-  SEER_TRY(judge(&j));
-  *out_class = j.cls ? j.cls : answer.cls;
-  (void)snprintf(message, message_bytes, "%s", j.cls ? j.message : answer.message);
+  SEER_TRY(ask_one(&q));
+  *out_class = q.cls ? q.cls : answer.cls;
+  (void)snprintf(message, message_bytes, "%s", q.cls ? q.message : answer.message);
   return SEER_OK;
 }
 
@@ -437,11 +437,11 @@ static seer_status local_compare(seer_measurer *m, uint32_t device, uint32_t tas
   seer_message_put_compare(&text, order);
   compared c = {order->n, n_pairs, SEER_NEW(m->batch, seer_message_compared)};
   double limit_s = m->run_timeout_s;  // for all that is no run
-  uint32_t place = place_of(m, device);
+  uint32_t at = device_of(m, device);
   for (uint32_t i = 0; i <= n; i++)
     if (builds[i].is_built)
-      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, place, task, &builds[i]);
-  judgement j = {.m = m,
+      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, at, task, &builds[i]);
+  question q = {.m = m,
       .device = device,
       .task = task,
       .type = SEER_WIRE_COMPARE,
@@ -449,12 +449,12 @@ static seer_status local_compare(seer_measurer *m, uint32_t device, uint32_t tas
       .limit_s = limit_s,
       .read = read_compared,
       .answer = &c};
-  SEER_TRY(judge(&j));
+  SEER_TRY(ask_one(&q));
   const seer_message_compared *answer = c.answer;
-  seer_measured_class cls = j.cls ? j.cls : answer->cls;
+  seer_measured_class cls = q.cls ? q.cls : answer->cls;
   if (cls != SEER_MEASURED_OK) {
     seer_log(m->context, "measure", 1, "task %u: no comparison: %s", task,
-        j.cls ? j.message : answer->message);
+        q.cls ? q.message : answer->message);
     for (uint32_t i = 0; i < n; i++)
       if (builds[i].is_built) out_ab[i].cls = cls;
     return SEER_OK;

@@ -99,10 +99,7 @@ void seer_time_add_visit(seer_time *time, double seconds, uint32_t n_timings) {
 #define MEDIAN_OVER_MEAN 1.2
 
 static double student_half_width(const double *values, uint32_t n) {
-  double mean = 0, squares = 0;
-  for (uint32_t i = 0; i < n; i++) mean += values[i] / n;
-  for (uint32_t i = 0; i < n; i++) squares += (values[i] - mean) * (values[i] - mean);
-  return (n > 2 ? MEDIAN_OVER_MEAN : 1) * seer_student(n - 1) * sqrt(squares / (n - 1) / n);
+  return (n > 2 ? MEDIAN_OVER_MEAN : 1) * seer_mean_interval(values, n) / 2;
 }
 
 // [x(k), x(n - 1 - k)], from 0: the median lies outside with twice the chance that at most k of n

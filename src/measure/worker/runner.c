@@ -204,7 +204,7 @@ static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
 
 // Every thread comes to have, as the last that wrote it, its share of what the task reads and
 // writes: where a step finds both in a network, whose steps are cut into the same shares.
-static void settle(void *arg, uint32_t part, uint32_t thread) {
+static void take_shares(void *arg, uint32_t part, uint32_t thread) {
   (void)part;
   const seer_runner *runner = arg;
   const seer_task_memory *memory = runner->memory;
@@ -220,29 +220,29 @@ static void settle(void *arg, uint32_t part, uint32_t thread) {
   }
 }
 
-static double settle_ns(seer_runner *runner) {
+static double take_shares_ns(seer_runner *runner) {
   uint64_t start = seer_os_now_ns();
-  seer_pool_run(runner->pool, seer_pool_threads(runner->pool), settle, runner);
+  seer_pool_run(runner->pool, seer_pool_threads(runner->pool), take_shares, runner);
   return (double)(seer_os_now_ns() - start);
 }
 
 // One sample: nanoseconds per call over `n_calls` calls. A call also costs what its threads take to
 // get back the lines of their shares that it has moved to other threads' caches, beyond what
-// settling takes where nothing was moved: in a network the steps around it pay that (doc/decisions,
-// 55). Waking the workers costs up to 50 us on a virtual machine; a network pays it once a run, not
-// once a kernel, so it comes before the clock.
+// taking them takes where nothing was moved: in a network the steps around it pay that
+// (doc/decisions, 55). Waking the workers costs up to 50 us on a virtual machine; a network pays it
+// once a run, not once a kernel, so it comes before the clock.
 static double sample_ns(
     seer_runner *runner, const loaded *l, seer_call *c, uint32_t n_calls, uint64_t *nth) {
   double sum = 0;
   seer_pool_begin(runner->pool);
-  (void)settle_ns(runner);
+  (void)take_shares_ns(runner);
   for (uint32_t i = 0; i < n_calls; i++) {
     seer_call_rotate(c, l->kernel, &runner->weights, (*nth)++);
     uint64_t start = seer_os_now_ns();
     call(runner, l, c);
     sum += (double)(seer_os_now_ns() - start);
-    double back = settle_ns(runner);
-    sum += fmax(0, back - settle_ns(runner));
+    double back = take_shares_ns(runner);
+    sum += fmax(0, back - take_shares_ns(runner));
   }
   seer_pool_end(runner->pool);
   return sum / n_calls;

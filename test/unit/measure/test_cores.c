@@ -45,13 +45,13 @@ static void waits_for_cores(void **state) {
 static void is_used_to_it(void **state) {
   (void)state;
   seer_cores cores = {0};
-  assert_true(seer_cores_judge(&cores, 2.1));
-  assert_true(seer_cores_judge(&cores, 1.9));
-  assert_true(seer_cores_judge(&cores, 2.5));
-  assert_true(seer_cores_judge(&cores, 1.0));
-  assert_false(seer_cores_judge(&cores, 1.9));
-  assert_true(seer_cores_judge(&cores, 0.5));  // a moment's luck
-  assert_true(seer_cores_judge(&cores, 1.3));
+  assert_true(seer_cores_note_crowding(&cores, 2.1));
+  assert_true(seer_cores_note_crowding(&cores, 1.9));
+  assert_true(seer_cores_note_crowding(&cores, 2.5));
+  assert_true(seer_cores_note_crowding(&cores, 1.0));
+  assert_false(seer_cores_note_crowding(&cores, 1.9));
+  assert_true(seer_cores_note_crowding(&cores, 0.5));  // a moment's luck
+  assert_true(seer_cores_note_crowding(&cores, 1.3));
 }
 
 static void one_thread(void **state) {
