@@ -14,7 +14,7 @@
 //   ../access/  loads and stores at an address; packed weights, ahead of time
 //   expr.c      expressions, with what they load
 //   copies.c    a loop's variable, copy by copy
-//   hoist.c     accumulators, kept in registers         matrix.c   sums that are matrices
+//   accumulators.c  targets of reductions, in registers     matrix.c   sums that are matrices
 //   version.c  which versions a tile gets
 //   loop.c      blocks, loops, stores
 //   generate.c  phases
@@ -84,13 +84,13 @@ typedef struct {
 } seer_gen_slot;
 
 typedef struct {
-  uint32_t store;  // node; 0: no hoist is active
+  uint32_t store;  // node; 0: there are none
   bool is_partial;  // lanes hold partial results, combined after the loops
   uint32_t n_loop;
   uint32_t loop[32];  // the loops on the way to the store that tell slots apart
   uint32_t n;
   seer_gen_slot slot[SEER_GEN_MAX_SLOTS];
-} seer_gen_hoist;
+} seer_gen_accumulators;
 
 // Statements one after the other whose instructions are to take turns.
 #define SEER_GEN_TURNS 4
@@ -162,7 +162,7 @@ typedef struct {
   uint32_t n_pred;
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
   bool in_version, is_general;
-  seer_gen_hoist *hoist;
+  seer_gen_accumulators *accumulators;
   seer_vec_shapes shapes;  // of registers outside of reductions; zeros: none
   uint32_t cleared;  // the loop whose reduction's sums begin at 0, set nowhere else; 0: none
   seer_gen_turns *turns;  // of what is being emitted; NULL: none
@@ -346,7 +346,7 @@ void seer_gen_end_loop(seer_gen *g, const seer_gen_open_run *loop);
 // calls `each`.
 void seer_gen_for_copies(seer_gen *g, uint32_t node, void (*each)(void *user), void *user);
 
-// ---- hoist.c
+// ---- accumulators.c
 // What the current copy's store may touch: for memory, and (reduce_*) what concerns only loops that
 // are not in the address.
 typedef struct {
@@ -366,11 +366,11 @@ void seer_gen_horizontal(
 
 // Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot
 // be done.
-bool seer_gen_hoist_begin(seer_gen *g, uint32_t root);
-void seer_gen_hoist_end(seer_gen *g, uint32_t root);  // writes them back
-// Combines the store's values into the active hoist's accumulators of the current copy.
-void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
-    const seer_gen_active *active);
+bool seer_gen_accumulators_begin(seer_gen *g, uint32_t root);
+void seer_gen_accumulators_end(seer_gen *g, uint32_t root);  // writes them back
+// Combines the store's values into the accumulators of the current copy.
+void seer_gen_accumulators_update(seer_gen *g, const seer_loop_node *store,
+    const seer_gen_addr *addr, const seer_gen_active *active);
 
 // ---- matrix.c
 void seer_gen_matrix_phase(seer_gen *g, uint32_t id);  // in front of all else: the block `id`

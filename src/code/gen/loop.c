@@ -118,7 +118,7 @@ static void emit_for(seer_gen *g, uint32_t id) {
   seer_gen_turns turns = {.n = 0};
   bool takes_turns = g->tile->of[id].takes_turns && !g->turns;
   if (takes_turns) g->turns = &turns;
-  bool is_hoisted = !g->matrix && seer_gen_hoist_begin(g, id);
+  bool has_accumulators = !g->matrix && seer_gen_accumulators_begin(g, id);
   g->n_tight += g->tile->of[id].is_tight;
   if (seer_gen_mode_of(g, id) == SEER_TILE_LOOP) {
     emit_serial(g, id);
@@ -128,13 +128,13 @@ static void emit_for(seer_gen *g, uint32_t id) {
   }
   if (takes_turns) g->turns = NULL;
   g->n_tight -= g->tile->of[id].is_tight;
-  if (is_hoisted) seer_gen_hoist_end(g, id);
+  if (has_accumulators) seer_gen_accumulators_end(g, id);
   if (is_matrix) seer_gen_matrix_end(g);
 }
 
 // ---- stores
 
-// A reduction over lanes that could not be hoisted: combined lane by lane at once.
+// A reduction over lanes that has no accumulators: combined lane by lane at once.
 static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const seer_gen_addr *addr,
     const seer_gen_active *active) {
   seer_vec part[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
@@ -169,8 +169,8 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
   bool is_lane = !addr[0].is_regular || addr[0].at.lane != 0;
   seer_gen_active active;
   seer_gen_active_of(g, node, is_lane, &active);
-  if (g->hoist && g->hoist->store == (uint32_t)(node - g->loop->node)) {
-    seer_gen_hoist_update(g, node, addr, &active);
+  if (g->accumulators && g->accumulators->store == (uint32_t)(node - g->loop->node)) {
+    seer_gen_accumulators_update(g, node, addr, &active);
     return;
   }
   if (node->combiner != SEER_COMBINE_NONE && g->lanes > 1 && !is_lane) {

@@ -1,6 +1,7 @@
 // matrix.c - reductions that are products of matrices (tile/matrices.c). The sums are loaded in
 // front of the outermost loop of the reduction, stay in registers over all of its loops and are
-// stored once behind them, as hoist.c does with vectors, to which a tile is left whose bounds cut.
+// stored once behind them, as accumulators.c does with vectors, to which a tile is left whose
+// bounds cut.
 //
 // Registers have the shapes of a phase's first such reduction from its start on; another one's are
 // set for it alone. The sums are the first ones; of the rest, each factor has one of its own where
@@ -152,7 +153,7 @@ static bool find_matrix(const seer_gen *g, uint32_t root, seer_tile_matrix *out)
 
 // Nothing is under way that matrices could not be part of.
 static bool is_free(const seer_gen *g) {
-  return !g->matrix && !g->hoist && g->n_pred == 0 && g->lanes == 1;
+  return !g->matrix && !g->accumulators && g->n_pred == 0 && g->lanes == 1;
 }
 
 static void load_sums(const walk *w) {

@@ -126,7 +126,7 @@ static void gemm_with_tails(void **state) {
       "          }\n        }\n      }\n    }\n  }\n}\n");
 }
 
-// The target in memory, split reduction with a tail, the tile hoisted into registers.
+// The target in memory, split reduction with a tail, the tile accumulated in registers.
 static void gemm_in_memory(void **state) {
   (void)state;
   check(

@@ -1,5 +1,5 @@
-// hoist.c - accumulators: the targets of a reduction are loaded before its outermost loop,
-// stay in registers over all of its loops and are stored once behind them.
+// accumulators.c - the targets of a reduction are loaded before its outermost loop, stay in
+// registers over all of its loops and are stored once behind them.
 //
 // From a loop that the target's address does not depend on, the way down to the one store must be a
 // chain; the loops on it whose variables are in the address must be copies or lanes: they give the
@@ -81,7 +81,7 @@ void seer_gen_horizontal(
 typedef struct walk walk;
 struct walk {
   seer_gen *g;
-  seer_gen_hoist *hoist;
+  seer_gen_accumulators *accumulators;
   const seer_loop_node *store;
   uint32_t id;  // where we are in the chain
   void (*at_store)(walk *w);
@@ -150,14 +150,14 @@ static void step_into(walk *w) {
 }
 
 static void run_walk(
-    seer_gen *g, seer_gen_hoist *hoist, uint32_t root, void (*at_store)(walk *w), walk *w) {
+    seer_gen *g, seer_gen_accumulators *held, uint32_t root, void (*at_store)(walk *w), walk *w) {
   seer_gen_var *saved = SEER_NEW_ARRAY(g->arena, seer_gen_var, g->loop->n_var + 1);
   memcpy(saved, g->var, g->loop->n_var * sizeof(*saved));
   w->g = g;
-  w->hoist = hoist;
+  w->accumulators = held;
   w->id = root;
   w->at_store = at_store;
-  w->store = &g->loop->node[hoist->store];
+  w->store = &g->loop->node[held->store];
   step_into(w);
   memcpy(g->var, saved, g->loop->n_var * sizeof(*saved));
   g->tick++;
@@ -165,10 +165,10 @@ static void run_walk(
 
 // Slots are told apart by copy, not by address: a copy beyond its bound may have the address of
 // another's element.
-static int64_t key_of(const seer_gen *g, const seer_gen_hoist *hoist) {
+static int64_t key_of(const seer_gen *g, const seer_gen_accumulators *held) {
   int64_t key = 0;
-  for (uint32_t k = 0; k < hoist->n_loop; k++) {
-    uint32_t id = hoist->loop[k];
+  for (uint32_t k = 0; k < held->n_loop; k++) {
+    uint32_t id = held->loop[k];
     const seer_loop_node *node = &g->loop->node[id];
     key = key * node->extent +
         (g->tile->of[id].mode == SEER_TILE_LANES ? (int64_t)g->chunk : g->var[node->var].c);
@@ -176,10 +176,10 @@ static int64_t key_of(const seer_gen *g, const seer_gen_hoist *hoist) {
   return key;
 }
 
-static seer_gen_slot *find_slot(const seer_gen *g, seer_gen_hoist *hoist) {
-  int64_t key = key_of(g, hoist);
-  for (uint32_t k = 0; k < hoist->n; k++) {
-    if (hoist->slot[k].key == key) return &hoist->slot[k];
+static seer_gen_slot *find_slot(const seer_gen *g, seer_gen_accumulators *held) {
+  int64_t key = key_of(g, held);
+  for (uint32_t k = 0; k < held->n; k++) {
+    if (held->slot[k].key == key) return &held->slot[k];
   }
   return NULL;
 }
@@ -211,7 +211,7 @@ static uint32_t chain_end(const seer_gen *g, uint32_t root) {
 }
 
 static bool is_legal_chain(
-    seer_gen *g, uint32_t root, const seer_loop_node *store, seer_gen_hoist *out) {
+    seer_gen *g, uint32_t root, const seer_loop_node *store, seer_gen_accumulators *out) {
   uint32_t skipped[64], n_skipped = 0;
   for (uint32_t id = root; g->loop->node[id].kind != SEER_NODE_STORE;) {
     const seer_loop_node *node = &g->loop->node[id];
@@ -247,7 +247,7 @@ static bool is_legal_chain(
 
 static void check_slot(walk *w) {
   seer_gen *g = w->g;
-  seer_gen_hoist *h = w->hoist;
+  seer_gen_accumulators *h = w->accumulators;
   seer_gen_addr addr;
   seer_gen_address(g, w->store->buf[0], w->store->index, w->store->n_index, &addr);
   bool is_lane = addr.at.lane != 0;
@@ -290,10 +290,10 @@ static void begin_slot(walk *w) {
   seer_dtype dtype[SEER_DAG_MAX_VALUES];
   seer_gen_active active;
   targets(w, addr, &active, dtype);
-  seer_gen_slot *slot = find_slot(g, w->hoist);
+  seer_gen_slot *slot = find_slot(g, w->accumulators);
   if (!slot || slot->cell[0].i != 0) return;
   for (uint32_t k = 0; k < w->store->n_values; k++) {
-    seer_vec v = w->hoist->is_partial
+    seer_vec v = w->accumulators->is_partial
         ? seer_gen_identity(g, w->store->combiner, dtype, k, slot->lanes)
         : seer_gen_load_target(g, &addr[k], active.uniform, active.mask).v;
     slot->cell[k] = new_cell(g, v);
@@ -317,12 +317,12 @@ static void end_slot(walk *w) {
   seer_vec value[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
   seer_gen_active active;
   targets(w, addr, &active, dtype);
-  seer_gen_slot *slot = find_slot(g, w->hoist);
+  seer_gen_slot *slot = find_slot(g, w->accumulators);
   if (!slot || slot->cell[0].i == 0) return;
   uint32_t n = w->store->n_values;
   for (uint32_t k = 0; k < n; k++) value[k] = read_cell(g, slot->cell[k], dtype[k]);
   bool is_lane = addr[0].at.lane != 0;
-  if (w->hoist->is_partial) {
+  if (w->accumulators->is_partial) {
     seer_gen_horizontal(g, w->store->combiner, dtype, n, value);
     for (uint32_t k = 0; k < n; k++)
       acc[k] = seer_gen_load_target(g, &addr[k], active.uniform, SEER_GEN_NONE).v;
@@ -332,43 +332,43 @@ static void end_slot(walk *w) {
   for (uint32_t k = 0; k < n; k++) {
     seer_gen_value v = {.v = value[k], .is_vec = is_lane && slot->lanes > 1};
     seer_gen_store_target(
-        g, &addr[k], v, active.uniform, w->hoist->is_partial ? SEER_GEN_NONE : active.mask);
+        g, &addr[k], v, active.uniform, w->accumulators->is_partial ? SEER_GEN_NONE : active.mask);
   }
   slot->cell[0] = SEER_GEN_NONE;  // once
 }
 
-bool seer_gen_hoist_begin(seer_gen *g, uint32_t root) {
-  if (g->hoist) return false;
+bool seer_gen_accumulators_begin(seer_gen *g, uint32_t root) {
+  if (g->accumulators) return false;
   uint32_t end = chain_end(g, root);
   if (end == 0) return false;
   const seer_loop_node *store = &g->loop->node[end];
   if (store->combiner == SEER_COMBINE_NONE || in_address(g, store, g->loop->node[root].var))
     return false;
-  seer_gen_hoist *hoist = SEER_NEW(g->arena, seer_gen_hoist);
-  hoist->store = end;
-  if (!is_legal_chain(g, root, store, hoist)) return false;
-  if (g->tile->buf[store->buf[0]].is_register && !hoist->is_partial)
+  seer_gen_accumulators *held = SEER_NEW(g->arena, seer_gen_accumulators);
+  held->store = end;
+  if (!is_legal_chain(g, root, store, held)) return false;
+  if (g->tile->buf[store->buf[0]].is_register && !held->is_partial)
     return false;  // in registers already
   walk w = {0};
-  run_walk(g, hoist, root, check_slot, &w);
-  if (w.is_refused || hoist->n == 0) return false;
+  run_walk(g, held, root, check_slot, &w);
+  if (w.is_refused || held->n == 0) return false;
   walk first = {0};
-  run_walk(g, hoist, root, begin_slot, &first);
-  g->hoist = hoist;
+  run_walk(g, held, root, begin_slot, &first);
+  g->accumulators = held;
   return true;
 }
 
-void seer_gen_hoist_end(seer_gen *g, uint32_t root) {
-  seer_gen_hoist *hoist = g->hoist;
-  g->hoist = NULL;
+void seer_gen_accumulators_end(seer_gen *g, uint32_t root) {
+  seer_gen_accumulators *held = g->accumulators;
+  g->accumulators = NULL;
   walk w = {0};
-  run_walk(g, hoist, root, end_slot, &w);
+  run_walk(g, held, root, end_slot, &w);
 }
 
-void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
-    const seer_gen_active *active) {
-  seer_gen_slot *slot = find_slot(g, g->hoist);
-  SEER_ASSERT(slot, "no accumulator for copy %" PRId64 " of %s", key_of(g, g->hoist),
+void seer_gen_accumulators_update(seer_gen *g, const seer_loop_node *store,
+    const seer_gen_addr *addr, const seer_gen_active *active) {
+  seer_gen_slot *slot = find_slot(g, g->accumulators);
+  SEER_ASSERT(slot, "no accumulator for copy %" PRId64 " of %s", key_of(g, g->accumulators),
       g->loop->buf[addr[0].buf].name);
   seer_vec acc[SEER_DAG_MAX_VALUES] = {{0}}, cond = active->reduce_mask;
   if (active->reduce_uniform.i != 0) {
