@@ -93,6 +93,12 @@ static bool tight_lanes(seer_tile *tile) {
   return id != 0;
 }
 
+static bool interchanged_lanes(seer_tile *tile) {
+  uint32_t id = find_for(tile, is_lanes);
+  tile->of[id].is_interchanged = true;
+  return id != 0;
+}
+
 static bool everything_in_registers(seer_tile *tile) {
   bool found = false;
   for (uint32_t b = 0; b < tile->loop->n_buf; b++) {
@@ -156,7 +162,8 @@ static const struct {
     {"more lanes than the sink has room for", long_access},
     {"a vector loop as copies", lanes_as_copies}, {"copies by two", step_of_copies},
     {"by none", no_step}, {"a loop that chooses registers", loops_over_registers},
-    {"tight lanes", tight_lanes}, {"everything in registers", everything_in_registers},
+    {"tight lanes", tight_lanes}, {"interchanged lanes", interchanged_lanes},
+    {"everything in registers", everything_in_registers},
     {"two buffers in one place", shared_place}, {"a buffer in the sink", place_in_sink},
     {"a place that is not aligned", crooked_place}, {"a scratch that is too small", small_scratch}};
 

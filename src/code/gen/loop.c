@@ -65,44 +65,26 @@ static void emit_copy(void *user) {
   seer_gen_block(b->g, b->body);
 }
 
-// The VECTOR loop at the end of a chain of UNROLL loops around plain stores, if its vectors can be
-// a run-time loop around them all: far less is alive at a time, and less is compiled (a Winograd
-// transform: 4x4 elements of 4 vectors).
-#define MIN_COPIES_TO_TURN 8
-static uint32_t turnable_lanes(seer_gen *g, uint32_t root) {
-  int64_t copies = 1;
-  uint32_t id = root;
-  for (; g->loop->node[id].ann == SEER_LOOP_UNROLL; id = g->loop->node[id].body) {
-    const seer_loop_node *body = &g->loop->node[g->loop->node[id].body];
-    if (seer_gen_mode_of(g, id) != SEER_TILE_COPIES || body->kind != SEER_NODE_FOR ||
-        body->next != 0)
-      return 0;
-    copies *= g->now[id].trip;
-  }
-  const seer_loop_node *node = &g->loop->node[id];
-  const seer_tile_for *plan = &g->tile->of[id];
-  if (node->ann != SEER_LOOP_VECTOR || copies < MIN_COPIES_TO_TURN || plan->is_chunk_loop ||
-      plan->lanes < 2)
-    return 0;
-  int64_t trip = g->now[id].trip;
-  if (trip <= plan->lanes || trip % plan->lanes != 0 || seer_gen_cuts(g, id)) return 0;
-  for (uint32_t at = node->body; at != 0; at = g->loop->node[at].next) {
-    const seer_loop_node *store = &g->loop->node[at];
-    if (store->kind != SEER_NODE_STORE || store->combiner != SEER_COMBINE_NONE) return 0;
-  }
-  return seer_tile_chooses_register(g->tile, node->body, node->var) ? 0 : id;
+// The VECTOR loop of interchanged copies (tile/series.c); 0: in this version they are too few, or
+// its vectors not whole.
+static uint32_t interchanged(seer_gen *g, uint32_t root) {
+  if (!g->tile->of[root].is_interchanged || g->outer_lanes != 0) return 0;
+  uint32_t vectors = seer_tile_vectors_of(g->tile, root), lanes = g->tile->of[vectors].lanes;
+  int64_t copies = 1, trip = g->now[vectors].trip;
+  for (uint32_t id = root; id != vectors; id = g->loop->node[id].body) copies *= g->now[id].trip;
+  bool is_whole = trip > lanes && trip % lanes == 0 && !seer_gen_cuts(g, vectors);
+  return is_whole && copies >= SEER_TILE_MIN_INTERCHANGED ? vectors : 0;
 }
 
 static void emit_for(seer_gen *g, uint32_t id) {
   const seer_loop_node *node = &g->loop->node[id];
   block_of b = {.g = g, .body = node->body};
-  uint32_t turned =
-      node->ann == SEER_LOOP_UNROLL && g->outer_lanes == 0 ? turnable_lanes(g, id) : 0;
-  if (turned != 0) {
-    const seer_tile_for *plan = &g->tile->of[turned];
+  uint32_t vectors = interchanged(g, id);
+  if (vectors != 0) {
+    const seer_tile_for *plan = &g->tile->of[vectors];
     seer_gen_open_run loop = seer_gen_begin_loop(
-        g, seer_gen_const_i64(g, g->now[turned].trip / plan->lanes), false, true);
-    g->outer_lanes = turned;
+        g, seer_gen_const_i64(g, g->now[vectors].trip / plan->lanes), false, true);
+    g->outer_lanes = vectors;
     g->outer_first = seer_gen_mul_i64(g, loop.i, plan->lanes);
     seer_gen_for_copies(g, id, emit_copy, &b);
     g->outer_lanes = 0;

@@ -1,4 +1,6 @@
-// series.c - unrolled loops of exp, tanh, erf and the like that are loops after all.
+// series.c - copies of plain stores: unrolled loops of exp, tanh, erf and the like that are loops
+// after all, whose statements take turns, and which stand inside of a loop over their vectors.
+//
 // What a series of a polynomial needs is some forty instructions, constants and all, of eight bytes
 // and more: many copies are code that takes long to compile and is no faster. Copies are worth it
 // where they choose registers, and up to what hides latencies. Measured: doc/decisions, 85.
@@ -57,6 +59,40 @@ static void find_turns(seer_tile *tile, uint32_t id) {
   }
 }
 
+// ---- copies inside of a loop over vectors
+
+uint32_t seer_tile_vectors_of(seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = &tile->loop->node[id];
+  for (; node->ann == SEER_LOOP_UNROLL; node = &tile->loop->node[id]) {
+    const seer_loop_node *body = &tile->loop->node[node->body];
+    if (tile->of[id].mode != SEER_TILE_COPIES || body->kind != SEER_NODE_FOR || body->next != 0)
+      return 0;
+    id = node->body;
+  }
+  const seer_tile_for *of = &tile->of[id];
+  if (of->mode != SEER_TILE_LANES || of->is_chunk_loop || of->lanes < 2 ||
+      node->extent <= of->lanes)
+    return 0;
+  for (uint32_t at = node->body; at != 0; at = tile->loop->node[at].next) {
+    const seer_loop_node *store = &tile->loop->node[at];
+    if (store->kind != SEER_NODE_STORE || store->combiner != SEER_COMBINE_NONE) return 0;
+  }
+  return seer_tile_chooses_register(tile, node->body, node->var) ? 0 : id;
+}
+
+static void find_interchanged(seer_tile *tile, uint32_t id) {
+  for (; id != 0; id = tile->loop->node[id].next) {
+    const seer_loop_node *node = &tile->loop->node[id];
+    if (node->kind != SEER_NODE_FOR) continue;
+    uint32_t vectors = node->ann == SEER_LOOP_UNROLL ? seer_tile_vectors_of(tile, id) : 0;
+    int64_t copies = 1;
+    for (uint32_t at = id; vectors != 0 && at != vectors; at = tile->loop->node[at].body)
+      copies *= tile->loop->node[at].extent;
+    tile->of[id].is_interchanged = copies >= SEER_TILE_MIN_INTERCHANGED;
+    if (vectors == 0) find_interchanged(tile, node->body);
+  }
+}
+
 static void run(seer_tile *tile) {
   for (uint32_t id = 1; id < tile->loop->n_node; id++) {
     const seer_loop_node *node = &tile->loop->node[id];
@@ -69,9 +105,12 @@ static void run(seer_tile *tile) {
     if (!seer_tile_chooses_register(tile, node->body, node->var))
       make_loop(tile, id, MAX_SERIES / inner);
   }
-  for (uint32_t p = 0; p < tile->loop->n_phase; p++) find_turns(tile, tile->loop->phase[p]);
+  for (uint32_t p = 0; p < tile->loop->n_phase; p++) {
+    find_turns(tile, tile->loop->phase[p]);
+    find_interchanged(tile, tile->loop->phase[p]);
+  }
 }
 
 const seer_tile_pass seer_tile_pass_series = {"series",
-    "unrolled loops of series that are loops after all, and whose copies take turns",
+    "copies of plain stores: loops of series after all, by turns, inside of vectors",
     SEER_TILE_GIVES_MODES | SEER_TILE_GIVES_REGISTERS, 0, run};

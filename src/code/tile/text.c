@@ -20,6 +20,7 @@ static void print_for(const seer_tile_for *of, seer_text *text) {
   if (of->is_tight) seer_text_put(text, " tight");
   if (of->is_matrix) seer_text_put(text, " matrix");
   if (of->takes_turns) seer_text_put(text, " turns");
+  if (of->is_interchanged) seer_text_put(text, " interchanged");
 }
 
 static void print_note(void *user, uint32_t id, seer_text *text) {
@@ -123,6 +124,7 @@ static seer_status parse_for(seer_scan *scan, seer_tile_for *of) {
   of->is_tight = seer_scan_try(scan, "tight");
   of->is_matrix = of->mode == SEER_TILE_LOOP && seer_scan_try(scan, "matrix");
   of->takes_turns = seer_scan_try(scan, "turns");
+  of->is_interchanged = seer_scan_try(scan, "interchanged");
   return SEER_OK;
 }
 

@@ -37,6 +37,8 @@ typedef struct {
   bool is_tight;  // iterations must not share their loads
   // series
   bool takes_turns;  // statements that come of it (LOOP: of an iteration) do so by turns
+  // COPIES of an UNROLL loop: they stand inside of a loop over the vectors of seer_tile_vectors_of
+  bool is_interchanged;
 } seer_tile_for;
 
 // Where a LOCAL buffer is kept.
@@ -130,6 +132,14 @@ typedef struct {
 } seer_tile_matrix;
 // Whether the loop `id` is one, as far as loops and addresses say. Needs modes.
 bool seer_tile_matrix_of(const seer_tile *tile, uint32_t id, seer_tile_matrix *out);
+// Copies from so many on stand inside of a loop over their vectors, also of those that a version
+// has: far less is alive at a time, and less is compiled (a Winograd transform: 4x4 elements of 4
+// vectors).
+#define SEER_TILE_MIN_INTERCHANGED 8
+// The VECTOR loop at the end of a chain of UNROLL loops from `id` on, all copies, around plain
+// stores, where its vectors can be a loop around all of these; 0: there is none. Needs modes and
+// registers.
+uint32_t seer_tile_vectors_of(seer_tile *tile, uint32_t id);
 // Whether the loop `var` around block `id` chooses between registers.
 bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var);
 

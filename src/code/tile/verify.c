@@ -53,6 +53,17 @@ static seer_status check_matrix(const seer_tile *tile, uint32_t id) {
   return SEER_OK;
 }
 
+static seer_status check_interchange(seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = &tile->loop->node[id];
+  bool is_unroll = node->ann == SEER_LOOP_UNROLL;
+  if (!tile->of[id].is_interchanged || (is_unroll && seer_tile_vectors_of(tile, id) != 0))
+    return SEER_OK;
+  return SEER_FAIL(INVALID,
+      "@%s: 'interchanged' is for unrolled loops that are copies around nothing but vectors of "
+      "plain stores",
+      name_of(tile, node->var));
+}
+
 typedef struct {
   const seer_tile *tile;
   uint32_t bytes;  // of the widest element
@@ -130,6 +141,7 @@ static seer_status check_block(placed *p, uint32_t id) {
     if (node->kind == SEER_NODE_FOR) {
       SEER_TRY(check_mode(tile, id));
       SEER_TRY(check_matrix(tile, id));
+      SEER_TRY(check_interchange(tile, id));
       SEER_TRY(check_width(tile, id));
       SEER_TRY(check_choice(tile, id));
       SEER_TRY(check_block(p, node->body));

@@ -1,5 +1,6 @@
-// Loops of series (exp, erf ...): which of them stay loops, and whose statements take turns; and
-// the order of instructions that take turns.
+// Copies of plain stores: which loops of series (exp, erf ...) stay loops, whose statements take
+// turns, and which stand inside of a loop over their vectors; and the order of instructions that
+// take turns.
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +19,11 @@ typedef struct {
   "      unroll @i < " rows " stage 0" bound \
   " {\n        vector @j < 16 stage 0 {\n"   \
   "          store $y[@o * " rows " + @i, @j] stage 0 = " statement "\n        }\n      }\n"
+
+#define COPIES_OF(rows, columns, store, behind)                        \
+  "      unroll @i < " rows " stage 0 {\n        vector @j < " columns \
+  " stage 0 {\n          " store                                       \
+  " $y[@o * 8 + @i, @j] stage 0 = $x[@o * 8 + @i, @j]\n        }\n" behind "      }\n"
 
 static const decision decisions[] = {
     {"copies beyond what is decoded", LOOP_OF("32", "", "erf($x[@o * 32 + @i, @j])"),
@@ -40,13 +46,26 @@ static const decision decisions[] = {
         "      unroll @i < 32 stage 0 {\n        vector @j < 16 stage 0 {\n"
         "          sum $y[@o, @j] stage 0 = exp($x[@o * 32 + @i, @j])\n        }\n      }\n",
         "@i < 32 stage 0 as copies {"},
+    {"copies of several vectors", COPIES_OF("8", "48", "store", ""),
+        "@i < 8 stage 0 as copies interchanged"},
+    {"of one", COPIES_OF("8", "16", "store", ""), "@i < 8 stage 0 as copies {"},
+    {"too few", COPIES_OF("7", "48", "store", ""), "@i < 7 stage 0 as copies {"},
+    {"that are summed up", COPIES_OF("8", "48", "sum", ""), "@i < 8 stage 0 as copies {"},
+    {"that are not alone", COPIES_OF("8", "48", "store", "  store $y[@o, 63] stage 0 = 1.0\n"),
+        "@i < 8 stage 0 as copies {"},
+    {"whose vectors choose registers",
+        "      alloc $l stage 0\n      unroll @i < 8 stage 0 {\n        vector @j < 32 stage 0 {\n"
+        "          store $l[@i, @j] stage 0 = $x[@o * 8 + @i, @j]\n        }\n      }\n"
+        "      unroll @k < 8 stage 1 {\n        vector @m < 32 stage 1 {\n"
+        "          store $y[@o * 8 + @k, @m] stage 1 = $l[@k, @m]\n        }\n      }\n",
+        "@i < 8 stage 0 as copies {"},
 };
 
 static seer_loop *loop_of(const char *body, seer_arena *arena) {
   seer_loop *loop;
   const char *text = seer_arena_printf(arena,
-      "loop series {\n  input $x f32[64, 16] of 0\n  output $y f32[64, 16] of 1\n"
-      "  local $l f32[8, 16] of 2\n  phase {\n    parallel @o < 2 stage 0 {\n%s    }\n  }\n}\n",
+      "loop series {\n  input $x f32[64, 64] of 0\n  output $y f32[64, 64] of 1\n"
+      "  local $l f32[8, 32] of 2\n  phase {\n    parallel @o < 2 stage 0 {\n%s    }\n  }\n}\n",
       body);
   must(seer_loop_parse("test", text, strlen(text), arena, &loop));
   return loop;
@@ -92,6 +111,26 @@ static void statements_take_turns(void **state) {
   assert_int_equal(count(text, end, "store "), 4);
   assert_in_range(count(text, strstr(text, "store "), " = pick"), 22, 28);
   seer_arena_destroy(arena);
+}
+
+// A store for each copy where it stands inside of a loop over whole vectors, and as many as there
+// are vectors of copies where the last one is not whole.
+static void copies_stand_inside_of_vectors(void **state) {
+  (void)state;
+  const struct {
+    const char *body;
+    uint32_t n_store;
+  } cases[] = {{COPIES_OF("8", "48", "store", ""), 8}, {COPIES_OF("8", "40", "store", ""), 24}};
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_gen_machine machine = avx512(arena);
+    seer_vec_code *code;
+    must(seer_gen_code(loop_of(cases[k].body, arena), &machine, "test", arena, &code));
+    must(seer_vec_verify(code));
+    const char *text = seer_vec_print(code, arena);
+    assert_int_equal(count(text, text + strlen(text), "store "), cases[k].n_store);
+    seer_arena_destroy(arena);
+  }
 }
 
 // ---- instructions by turns
@@ -242,8 +281,8 @@ static void picks_are_of_any_width(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(loops_are_decided),
-      cmocka_unit_test(statements_take_turns), cmocka_unit_test(values_come_before_their_uses),
-      cmocka_unit_test(memory_keeps_its_order), cmocka_unit_test(blocks_stay),
-      cmocka_unit_test(picks_are_of_any_width)};
+      cmocka_unit_test(statements_take_turns), cmocka_unit_test(copies_stand_inside_of_vectors),
+      cmocka_unit_test(values_come_before_their_uses), cmocka_unit_test(memory_keeps_its_order),
+      cmocka_unit_test(blocks_stay), cmocka_unit_test(picks_are_of_any_width)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
