@@ -54,8 +54,9 @@ typedef struct {
   // untuned one; else ""
   const char *text;
   double elapsed_s;
-  // Sum of the times of the network's parts, each measured alone, in every event: what a run of the
-  // library takes is 1.1 to 1.4 times that, and is latency_ms.
+  // Sum of the times of the network's parts, each measured alone: a run of the library takes 0.9 to
+  // 1.4 times that. In "verdict", the last event, what a run takes, if it could be run
+  // (latency_ms).
   double estimated_ms;
   uint32_t trials;  // measurements so far
   // Of "verdict", else 0: a run of the library by itself (0: these inputs cannot be run); in turns

@@ -73,11 +73,10 @@ static void begin(void *user, seer_campaign *campaign) {
   if (is_interrupted) seer_campaign_stop(campaign);
 }
 
-static void end(void *user, bool was_run) {
-  display *d = user;
+static void end(void *user) {
+  (void)user;
   release_signals();
   running = NULL;
-  if (was_run) seer_progress_summary(&d->progress);
 }
 
 // What only the end of it knows.
@@ -93,8 +92,8 @@ static seer_status write_report(
   const char *path = seer_context_str(d->context, SEER_OPT_REPORT);
   if (!path[0] && out_dir[0]) path = seer_os_path_join(arena, out_dir, "report.html");
   if (!path[0]) return SEER_OK;
-  return seer_report_write(
-      d->report, d->context, tuning->campaign, d->precise->taken->network, path);
+  return seer_report_write(d->report, d->context, tuning->campaign, d->precise->taken->network,
+      tuning->is_written ? tuning->choices : NULL, path);
 }
 
 static seer_status tune(seer_context *context, seer_precise *precise, seer_records *records,
@@ -114,6 +113,8 @@ static seer_status tune(seer_context *context, seer_precise *precise, seer_recor
   catch_signals();
   seer_status status = seer_tune_network(&request, &tuning);
   release_signals();
+  if (tuning.was_run)
+    seer_progress_summary(&d.progress, tuning.is_written ? tuning.choices : NULL, &tuning.verdict);
   if (tuning.is_written) fprintf(stderr, "wrote %s/model.so\n", out_dir);
   if (tuning.was_run && !out_dir[0])
     fprintf(stderr, "%s; no library is written without -o\n",

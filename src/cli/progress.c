@@ -39,7 +39,7 @@ static json_t *safe_json(const char *text) {
 // ---- the table
 typedef struct {
   uint32_t task;
-  double share_s;
+  double one_s, share_s;  // a step, and all of the task's
 } row;
 
 static int by_share(const void *a, const void *b) {
@@ -48,17 +48,20 @@ static int by_share(const void *a, const void *b) {
   return (x->task > y->task) - (x->task < y->task);
 }
 
-static uint32_t print_table(const seer_progress *p, double total_s) {
+// `choices`: of the library that was run, whose times in the network these are then; else NULL.
+static uint32_t print_table(const seer_progress *p, const seer_choice *choices, double total_s) {
   const seer_schedule_state *state = seer_campaign_state(p->campaign);
   const seer_families *families = seer_campaign_families(p->campaign);
   row *rows = calloc(state->n_task + 1, sizeof(row));
   if (!rows) return 0;
   for (uint32_t t = 0; t < state->n_task; t++) {
-    rows[t] = (row){t, state->task[t].weight * state->task[t].best_s};
+    double one_s = choices ? choices[t].network_seconds : state->task[t].best_s;
+    rows[t] = (row){t, one_s, state->task[t].weight * one_s};
   }
   qsort(rows, state->n_task, sizeof(row), by_share);
   fprintf(stderr, "%4s  %-*s %-18s %3s %10s %9s %7s %6s %6s  %s\n", "ID", NAME_WIDTH, "Task",
-      "Family", "x", "Latency", "GFLOP/s", "% bound", "Share", "Trials", "State");
+      "Family", "x", choices ? "In network" : "Latency", "GFLOP/s", "% bound", "Share", "Trials",
+      "State");
   uint32_t n = state->n_task < TABLE_ROWS ? state->n_task : TABLE_ROWS;
   for (uint32_t i = 0; i < n; i++) {
     const seer_task_state *task = &state->task[rows[i].task];
@@ -67,10 +70,10 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
     fprintf(stderr, "%4u  %-*.*s %-18.18s %3.0f ", rows[i].task, NAME_WIDTH, NAME_WIDTH,
         safe(p->network->task[rows[i].task].name, &name),
         safe(families->name[task->family], &family), (double)p->network->task[rows[i].task].weight);
-    if (task->best_s > 0) {
-      fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", task->best_s * 1e6,
-          task->flops / task->best_s * 1e-9, 100 * task->bound_s / task->best_s,
-          100 * rows[i].share_s / total_s);
+    double one_s = rows[i].one_s;
+    if (one_s > 0) {
+      fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", one_s * 1e6, task->flops / one_s * 1e-9,
+          100 * task->bound_s / one_s, 100 * rows[i].share_s / total_s);
     } else {
       fprintf(stderr, "%10s %9s %7s %6s ", "-", "-", "-", "-");
     }
@@ -93,7 +96,7 @@ static void print_status(const seer_progress *p, const seer_event *event) {
 
 static void show_live(seer_progress *p, const seer_event *event) {
   if (p->n_lines) fprintf(stderr, "\033[%uA\033[J", p->n_lines);
-  p->n_lines = print_table(p, event->estimated_s) + 1;
+  p->n_lines = print_table(p, NULL, event->estimated_s) + 1;
   print_status(p, event);
 }
 
@@ -163,10 +166,13 @@ void seer_progress_on_event(void *user, const seer_event *event) {
   }
 }
 
-void seer_progress_summary(const seer_progress *p) {
+void seer_progress_summary(
+    const seer_progress *p, const seer_choice *choices, const seer_verdict_report *verdict) {
   seer_campaign_totals totals;
   seer_campaign_get_totals(p->campaign, &totals);
-  (void)print_table(p, totals.estimated_s);
+  bool is_run = choices && verdict->latency_s > 0;
+  (void)print_table(p, is_run ? choices : NULL, is_run ? verdict->latency_s : totals.estimated_s);
+  if (is_run) fprintf(stderr, "      the whole library: %.3f ms\n", verdict->latency_s * 1e3);
   for (uint32_t s = 0; s < p->network->n_set && p->network->n_set > 1; s++)
     fprintf(stderr, "%s: %.3f ms\n", p->network->set[s]->shapes,
         seer_campaign_set_seconds(p->campaign, s) * 1e3);
@@ -323,8 +329,10 @@ void seer_progress_done_json(seer_progress *p, const seer_verdict_report *verdic
   p->done = NULL;
   if (!line) return;
   json_object_set(line, "sum_of_tasks_ms", json_object_get(line, "estimated_ms"));
-  if (verdict->latency_s > 0)
+  if (verdict->latency_s > 0) {
+    json_object_set_new(line, "estimated_ms", json_real(verdict->latency_s * 1e3));
     json_object_set_new(line, "latency_ms", json_real(verdict->latency_s * 1e3));
+  }
   seer_progress_put_json(p, line);
 }
 

@@ -3,6 +3,7 @@
 #ifndef SEER_CLI_PROGRESS_H
 #define SEER_CLI_PROGRESS_H
 
+#include "code/artefact.h"
 #include "library/verdict.h"
 #include "tune/campaign.h"
 
@@ -32,6 +33,9 @@ void seer_progress_done_json(seer_progress *progress, const seer_verdict_report 
 void seer_progress_put_json(seer_progress *progress, struct json_t *line);
 // The last line of all, event "verdict"; none where nothing was compared.
 void seer_progress_verdict_json(seer_progress *progress, const seer_verdict_report *verdict);
-void seer_progress_summary(const seer_progress *progress);  // the last table and totals, to stderr
+// The last table and totals, to stderr. `choices` [n_task]: what the library has, with its times in
+// the network where it was run; NULL: there is no library.
+void seer_progress_summary(
+    const seer_progress *progress, const seer_choice *choices, const seer_verdict_report *verdict);
 
 #endif

@@ -90,14 +90,33 @@ static void put_pairs(seer_text *out, const seer_measure_ab *winner, bool has_lo
     seer_text_printf(out, "<td>-<td>-<td>%s", winner ? "shares weights" : "untuned");
 }
 
+static void put_times(
+    seer_text *out, const seer_task_state *task, double network_s, double total_s) {
+  double one_s = network_s > 0 ? network_s : task->best_s;
+  if (task->best_s > 0)
+    seer_text_printf(out, "<td>%.1f us<td>%.1f us", task->untuned_s * 1e6, task->best_s * 1e6);
+  else
+    seer_text_put(out, "<td>-<td>-");
+  if (network_s > 0)
+    seer_text_printf(out, "<td>%.1f us", network_s * 1e6);
+  else
+    seer_text_put(out, "<td>-");
+  if (one_s > 0)
+    seer_text_printf(out, "<td>%.1f<td>%.0f<td>%.1f %%", task->flops / one_s * 1e-9,
+        100 * task->bound_s / one_s, 100 * task->weight * one_s / total_s);
+  else
+    seer_text_put(out, "<td>-<td>-<td>-");
+}
+
+// Shares are of a run of the library where it was run, else of the sum of tasks.
 static void put_tasks(seer_text *out, const seer_report *r, const seer_campaign *campaign,
-    const seer_network *network, double total_s) {
+    const seer_network *network, const seer_choice *choices, double total_s) {
   const seer_schedule_state *state = seer_campaign_state(campaign);
   const seer_families *families = seer_campaign_families(campaign);
   seer_text_put(out,
-      "<table><tr><th>ID<th>Task<th>Family<th>times<th>MFLOP<th>Trials<th>Default<th>Best<th>GFLOP/"
-      "s"
-      "<th>% of bound<th>Share<th>Default in pairs<th>Winner in pairs<th>times as fast (pairs)"
+      "<table><tr><th>ID<th>Task<th>Family<th>times<th>MFLOP<th>Trials<th>Default<th>Best<th>In "
+      "the network<th>GFLOP/s<th>% of bound<th>Share<th>Default in pairs<th>Winner in "
+      "pairs<th>times as fast (pairs)"
       "<th>State</tr>\n");
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task_state *task = &state->task[t];
@@ -107,13 +126,7 @@ static void put_tasks(seer_text *out, const seer_report *r, const seer_campaign 
     seer_text_put_html(out, families->name[task->family]);
     seer_text_printf(
         out, "<td>%u<td>%.2f<td>%u", network->task[t].weight, task->flops * 1e-6, task->n_trial);
-    if (task->best_s > 0) {
-      seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.1f<td>%.0f<td>%.1f %%",
-          task->untuned_s * 1e6, task->best_s * 1e6, task->flops / task->best_s * 1e-9,
-          100 * task->bound_s / task->best_s, 100 * task->weight * task->best_s / total_s);
-    } else {
-      seer_text_put(out, "<td>-<td>-<td>-<td>-<td>-");
-    }
+    put_times(out, task, choices ? choices[t].network_seconds : 0, total_s);
     put_pairs(out, seer_campaign_winner(campaign, t), has_fallen(r->verdict, t));
     seer_text_printf(out, "<td>%s</tr>\n", seer_task_state_name(task));
   }
@@ -218,7 +231,8 @@ static void put_counts(seer_text *out, const seer_campaign_totals *t) {
 }
 
 seer_status seer_report_write(seer_report *r, const seer_context *context,
-    const seer_campaign *campaign, const seer_network *network, const char *path) {
+    const seer_campaign *campaign, const seer_network *network, const seer_choice *choices,
+    const char *path) {
   seer_campaign_totals totals;
   seer_campaign_get_totals(campaign, &totals);
   seer_text out;
@@ -240,7 +254,8 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
   put_curve(&out, r, false);
   put_curve(&out, r, true);
   seer_text_put(&out, "<h2>Tasks</h2>\n");
-  put_tasks(&out, r, campaign, network, totals.estimated_s);
+  put_tasks(&out, r, campaign, network, latency_s > 0 ? choices : NULL,
+      choices && latency_s > 0 ? latency_s : totals.estimated_s);
   put_counts(&out, &totals);
   put_settings(&out, context, seer_campaign_families(campaign));
   if (r->n_note) seer_text_put(&out, "<h2>Notes</h2><ul>\n");

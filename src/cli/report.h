@@ -5,6 +5,7 @@
 #ifndef SEER_CLI_REPORT_H
 #define SEER_CLI_REPORT_H
 
+#include "code/artefact.h"
 #include "library/verdict.h"
 #include "tune/campaign.h"
 
@@ -15,8 +16,9 @@ seer_report *seer_report_create(const char *model_name, seer_arena *arena);
 void seer_report_on_event(void *user, const seer_event *event);  // a listener; user: seer_report
 // The whole library against the untuned one; kept until the report is written.
 void seer_report_verdict(seer_report *report, const seer_verdict_report *verdict);
-// After the campaign's end.
+// After the campaign's end. `choices` [n_task]: what the library has; NULL: there is none.
 SEER_MUST_USE seer_status seer_report_write(seer_report *report, const seer_context *context,
-    const seer_campaign *campaign, const seer_network *network, const char *path);
+    const seer_campaign *campaign, const seer_network *network, const seer_choice *choices,
+    const char *path);
 
 #endif

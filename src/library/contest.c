@@ -78,9 +78,9 @@ static seer_status run_sets(side *s, double *out_s) {
   return SEER_OK;
 }
 
-// seconds[n_task], and behind them those of all steps.
+// seconds[n_task]
 static seer_status profile(side *s, uint32_t n_runs, uint32_t n_task, double *seconds) {
-  memset(seconds, 0, (n_task + 1) * sizeof(double));
+  memset(seconds, 0, n_task * sizeof(double));
   for (uint32_t set = 0; set < (uint32_t)s->use.n_sets; set++) {
     SEER_TRY(select_set(s, set));
     int32_t n = seer_use_n_steps(&s->use);
@@ -88,7 +88,6 @@ static seer_status profile(side *s, uint32_t n_runs, uint32_t n_task, double *se
     for (int32_t i = 0; i < n; i++) {
       uint32_t task = s->task_of[set][i];
       if (task != UINT32_MAX) seconds[task] += s->info[i].seconds;
-      seconds[n_task] += s->info[i].seconds;
     }
   }
   return SEER_OK;
@@ -141,8 +140,8 @@ static seer_status pair_runs(turns *c, double for_s) {
 static void add_profiles(turns *c, const double *tuned, const double *untuned) {
   seer_contest_times *out = c->out;
   uint32_t n_task = c->w->network->n_task;
-  for (uint32_t t = 0; t <= n_task; t++) {
-    seer_pairs *p = t < n_task ? &out->task[t] : &out->profile;
+  for (uint32_t t = 0; t < n_task; t++) {
+    seer_pairs *p = &out->task[t];
     p->tuned[p->n] = tuned[t];
     p->untuned[p->n++] = untuned[t];
   }
@@ -156,25 +155,19 @@ static seer_status pair_profiles(turns *c, double for_s, seer_arena *arena) {
   uint32_t n_runs = (uint32_t)fmin(fmax(fit, 1), MAX_PROFILE_RUNS), n_task = c->w->network->n_task;
   double *tuned = SEER_NEW_ARRAY(arena, double, n_task + 1),
          *untuned = SEER_NEW_ARRAY(arena, double, n_task + 1);
-  const seer_pairs *p = &c->out->profile;
+  uint32_t n = 0;
   uint64_t until = after(for_s);
-  while (p->n < MAX_PROFILES && (p->n < MIN_PROFILES || seer_os_now_ns() < until)) {
-    bool is_first = p->n % 2 == 0;
+  while (n < MAX_PROFILES && (n < MIN_PROFILES || seer_os_now_ns() < until)) {
+    bool is_first = n % 2 == 0;
     seer_cores_await(&c->cores, c->untuned.use.pool);
     if (is_first) SEER_TRY(profile(&c->tuned, n_runs, n_task, tuned));
     SEER_TRY(profile(&c->untuned, n_runs, n_task, untuned));
     if (!is_first) SEER_TRY(profile(&c->tuned, n_runs, n_task, tuned));
-    if (!is_to_be_repeated(c)) add_profiles(c, tuned, untuned);
+    if (is_to_be_repeated(c)) continue;
+    add_profiles(c, tuned, untuned);
+    n++;
   }
   return SEER_OK;
-}
-
-static void count_steps(const turns *c) {
-  const side *s = &c->tuned;
-  memset(c->out->n_steps, 0, c->w->network->n_task * sizeof(*c->out->n_steps));
-  for (uint32_t set = 0; set < c->w->network->n_set; set++)
-    for (int32_t i = 0; i < s->n_steps[set]; i++)
-      if (s->task_of[set][i] != UINT32_MAX) c->out->n_steps[s->task_of[set][i]]++;
 }
 
 static seer_status take_turns(turns *c, seer_arena *arena) {
@@ -182,7 +175,6 @@ static seer_status take_turns(turns *c, seer_arena *arena) {
   // The pool's code is the untuned library's, which stays as it is.
   SEER_TRY(open_side(w, w->untuned_folder, NULL, arena, &c->untuned));
   SEER_TRY(open_side(w, w->tuned_folder, c->untuned.use.pool, arena, &c->tuned));
-  count_steps(c);
   SEER_TRY(pair_runs(c, w->seconds / 2));
   return pair_profiles(c, w->seconds / 2, arena);
 }
@@ -193,7 +185,7 @@ seer_status seer_contest_run(const seer_contest *contest, void *user, seer_conte
   turns *c = SEER_NEW(arena, turns);
   c->w = contest;
   c->out = out;
-  out->whole.n = out->profile.n = 0;
+  out->whole.n = 0;
   for (uint32_t k = 0; k < contest->network->n_task; k++) out->task[k].n = 0;
   seer_status status = take_turns(c, arena);
   seer_use_close(&c->tuned.use);

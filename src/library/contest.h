@@ -16,12 +16,10 @@ typedef struct {
   double seconds;  // about what it may take; libraries that are slow take longer
 } seer_contest;
 
-// Of all sets of input shapes together; the arrays are the caller's.
+// Of all sets of input shapes together; the array is the caller's.
 typedef struct {
   seer_pairs whole;  // of runs
-  seer_pairs profile;  // of profiles: all steps, also those that are no task's
-  seer_pairs *task;  // [n_task] of the same profiles, all steps of a task together
-  uint32_t *n_steps;  // [n_task] of the tuned library
+  seer_pairs *task;  // [n_task] of profiles, all steps of a task together
 } seer_contest_times;
 
 // Who takes the times: seer_contest_run, or a test that has its own.

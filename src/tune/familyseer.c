@@ -67,10 +67,11 @@ static void tell_verdict(const seer_tuner *t) {
   seer_campaign_totals totals;
   if (!verdict->text[0] && verdict->latency_s <= 0) return;
   seer_campaign_get_totals(t->tuning.campaign, &totals);
+  double known_s = verdict->latency_s > 0 ? verdict->latency_s : totals.estimated_s;
   const seer_tuner_event event = {.kind = "verdict",
       .text = verdict->text,
       .elapsed_s = totals.elapsed_s,
-      .estimated_ms = totals.estimated_s * 1e3,
+      .estimated_ms = known_s * 1e3,
       .trials = totals.trials,
       .latency_ms = verdict->latency_s * 1e3,
       .untuned_ms = verdict->untuned_s * 1e3,
@@ -186,10 +187,7 @@ static void begin(void *user, seer_campaign *campaign) {
   if (t->is_stopped) seer_campaign_stop(campaign);
 }
 
-static void end_search(void *user, bool was_run) {
-  (void)was_run;
-  ((seer_tuner *)user)->running = NULL;
-}
+static void end_search(void *user) { ((seer_tuner *)user)->running = NULL; }
 
 // Judged in a folder of its own; what has passed is compiled from `choices`, which is the same.
 static seer_status make_folder(seer_tuner *t, const char **out_folder) {

@@ -221,9 +221,7 @@ static seer_status gate(const seer_precise *p, const seer_version *v) {
 static seer_status run_in_turns(seer_precise *p, const seer_version *v, const char *folder,
     double seconds, seer_pairs_summary *out) {
   seer_contest contest = {p->context, v->network, folder, p->version[0].folder, seconds};
-  uint32_t n = v->network->n_task + 1;
-  seer_contest_times taken = {.task = SEER_NEW_ARRAY(p->arena, seer_pairs, n),
-      .n_steps = SEER_NEW_ARRAY(p->arena, uint32_t, n)};
+  seer_contest_times taken = {.task = SEER_NEW_ARRAY(p->arena, seer_pairs, v->network->n_task + 1)};
   *out = (seer_pairs_summary){.speedup = 1};
   seer_status status = seer_contest_run(&contest, NULL, &taken);
   if (!status) seer_pairs_summarise(&taken.whole, out);

@@ -2,15 +2,19 @@
 // are the whole of a tuning as calls in order. The contract: tune.h.
 #include "tune/tune.h"
 
+#include <stdlib.h>
+
 #include "base/os.h"
 #include "base/recover.h"
 #include "choose/choose.h"
 #include "choose/tables.h"
-#include "library/gap.h"
 #include "measure/lock.h"
 #include "record/speeds.h"
 #include "tune/compile.h"
 #include "tune/whole.h"
+
+#define WORTH_A_WORD 1.1  // latency over the sum of tasks
+#define N_NAMED 5
 
 typedef struct {
   const seer_tuning_request *r;
@@ -36,7 +40,7 @@ static seer_status search(tuning *t) {
   if (watch->begin) watch->begin(watch->user, *campaign);
   seer_status status = seer_campaign_run(*campaign);
   t->out->was_run = status == SEER_OK;
-  if (watch->end) watch->end(watch->user, t->out->was_run);
+  if (watch->end) watch->end(watch->user);
   t->out->fault = seer_campaign_take_fault(*campaign);
   if (!seer_campaign_has_records(*campaign)) t->records = NULL;
   return status;
@@ -64,6 +68,54 @@ static double whole_seconds(const tuning *t) {
   return seer_whole_seconds(seer_campaign_budget(t->out->campaign)->time_s);
 }
 
+// Of the schedule that is compiled, as it was last measured by itself; 0: never.
+static double time_of_kernel(const seer_choice *compiled, const seer_choice *found) {
+  if (compiled->seconds > 0) return compiled->seconds;
+  bool is_same = seer_schedule_equal(&found->schedule, &compiled->schedule);
+  return is_same ? found->seconds : 0;
+}
+
+typedef struct {
+  const char *name;
+  double alone_s, network_s;
+} loss;
+
+static int by_loss(const void *a, const void *b) {
+  const loss *x = a, *y = b;
+  double of_x = x->network_s - x->alone_s, of_y = y->network_s - y->alone_s;
+  return of_x < of_y ? 1 : of_x > of_y ? -1 : 0;
+}
+
+// Tasks that were never measured count with what they take in the network.
+static void tell_latency(tuning *t, const seer_alone *alone) {
+  uint32_t n_task = t->network->n_task, n_set = t->network->n_set;
+  if (alone->latency_s <= 0) return;
+  seer_choice *found = SEER_NEW_ARRAY(t->arena, seer_choice, n_task + 1);
+  loss *task = SEER_NEW_ARRAY(t->arena, loss, n_task + 1);
+  seer_campaign_choices(t->out->campaign, found);
+  double sum_s = 0;
+  for (uint32_t k = 0; k < n_task; k++) {
+    double kernel_s = time_of_kernel(&t->out->choices[k], &found[k]), n = alone->n_steps[k];
+    double network_s = n * alone->step_s[k] / n_set;
+    task[k] = (loss){
+        t->network->task[k].name, kernel_s > 0 ? n * kernel_s / n_set : network_s, network_s};
+    sum_s += task[k].alone_s;
+  }
+  seer_say(t->context,
+      "latency%s: %.3f ms, the whole library by itself, as `bench` tells it; the sum of its tasks, "
+      "each measured alone, is %.3f ms",
+      n_set > 1 ? ", mean of the sets of shapes" : "", alone->latency_s * 1e3, sum_s * 1e3);
+  if (alone->latency_s <= WORTH_A_WORD * sum_s) return;
+  qsort(task, n_task, sizeof *task, by_loss);
+  seer_text text;
+  seer_text_init(&text, t->arena);
+  seer_text_put(&text, "of the difference most is lost in");
+  for (uint32_t k = 0; k < n_task && k < N_NAMED && task[k].network_s > task[k].alone_s; k++)
+    seer_text_printf(&text, "%s %s (%.0f us, alone %.0f us)", k ? "," : "",
+        seer_text_safe(t->arena, task[k].name), task[k].network_s * 1e6, task[k].alone_s * 1e6);
+  seer_say(t->context, "%s", text.data);
+}
+
 // *out_fault: what the records have refused, after which the library is as decided all the same.
 static seer_status hold_against_untuned(tuning *t, seer_status *out_fault) {
   if (!is_timed_here(t) && !t->r->contest) return SEER_OK;
@@ -76,43 +128,9 @@ static seer_status hold_against_untuned(tuning *t, seer_status *out_fault) {
       .choices = t->out->choices,
       .contest = t->r->contest,
       .user = t->r->contest_user};
-  return seer_whole_hold(&whole, t->arena, &t->out->verdict, out_fault);
-}
-
-// For the gap: times of untuned schedules too, which are no part of what is compiled.
-static const seer_choice *with_times(const tuning *t) {
-  const seer_choice *choices = t->out->choices;
-  uint32_t n = t->network->n_task;
-  seer_choice *own = SEER_NEW_ARRAY(t->arena, seer_choice, n + 1);
-  seer_campaign_choices(t->out->campaign, own);
-  for (uint32_t k = 0; k < n; k++) {
-    bool is_known =
-        choices[k].seconds <= 0 && seer_schedule_equal(&own[k].schedule, &choices[k].schedule);
-    double seconds = is_known ? own[k].seconds : choices[k].seconds;
-    own[k] = choices[k];
-    own[k].seconds = seconds;
-  }
-  return own;
-}
-
-static seer_status time_by_itself(tuning *t) {
-  if (!is_timed_here(t)) return SEER_OK;
-  const seer_choice *timed = with_times(t);
-  uint32_t n = t->network->n_set, n_timed = 0;
-  double latency_s = 0, tasks_s = 0;
-  for (uint32_t s = 0; s < n; s++) {
-    seer_gap gap;
-    SEER_TRY(seer_gap_find(t->context, t->network, s, timed, t->library, &gap));
-    n_timed += gap.latency_s > 0;
-    latency_s += gap.latency_s / n;
-    tasks_s += gap.tasks_s / n;
-  }
-  if (n_timed < n) return SEER_OK;
-  t->out->verdict.latency_s = latency_s;
-  seer_say(t->context,
-      "latency%s: %.3f ms, the whole library by itself, as `bench` tells it; the sum of its tasks, "
-      "each measured alone, is %.3f ms",
-      n > 1 ? ", mean of the sets of shapes" : "", latency_s * 1e3, tasks_s * 1e3);
+  seer_alone alone;
+  SEER_TRY(seer_whole_hold(&whole, t->arena, &t->out->verdict, &alone, out_fault));
+  tell_latency(t, &alone);
   return SEER_OK;
 }
 
@@ -163,7 +181,6 @@ static seer_status make_library(void *user) {
   if (!t->r->folder) return SEER_OK;
   seer_status status = build(t);
   if (!status) status = hold_against_untuned(t, &refused);
-  if (!status) status = time_by_itself(t);
   if (!status) status = hold_against_f32(t);
   if (!status) status = move_into_place(t);
   return seer_status_join(status, refused);

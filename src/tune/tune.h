@@ -8,7 +8,7 @@
 //   choose, build          as `compile` would from these records (choose/choose.h)
 //   never slower           the library takes turns with the untuned one, as a whole and task by
 //                          task; what is slower there is compiled untuned again (whole.h)
-//   what a run takes       by itself, beside the sum of its tasks (library/gap.h)
+//   what a run takes       by itself, and each task in it; beside the sum of the tasks alone
 //   within tolerance       against f32, where the precision is another one (precision.h)
 //   in its place           an older library is replaced when all has been judged
 //
@@ -33,8 +33,8 @@ typedef struct {
   void (*before)(void *user, seer_event_kind kind, const char *text);
   // A campaign is about to run: time to listen to it, and to know whom to stop.
   void (*begin)(void *user, seer_campaign *campaign);
-  // It has run, which was_run says, or could not: from here on nothing can be stopped.
-  void (*end)(void *user, bool was_run);
+  // It has run, or could not: from here on nothing can be stopped.
+  void (*end)(void *user);
 } seer_tuning_watch;
 
 typedef struct {

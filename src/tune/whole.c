@@ -1,8 +1,5 @@
 // whole.c - a tuned library -> the untuned one beside it -> both in turns -> what falls back ->
-// the library again.
-//
-// In the end the profiles are what is known of the library's tasks: a kernel alone, in pairs, has
-// other neighbours in the caches.
+// the library again -> what it takes by itself -> the library once more, which says so.
 
 #include "tune/whole.h"
 
@@ -11,7 +8,6 @@
 
 #include "base/os.h"
 #include "base/recover.h"
-#include "base/stats.h"
 #include "choose/choose.h"
 #include "choose/tables.h"
 
@@ -39,6 +35,7 @@ typedef struct {
   bool *is_tuned, *falls, *has_fallen;
   seer_contest_times times;
   seer_verdict verdict;
+  seer_alone alone;
   bool is_unsupported;  // these inputs lead to a side of an If that could not be built
 } trial;
 
@@ -97,32 +94,6 @@ static void choose_again(trial *t) {
 
 // ---- times in the network
 
-// Sets what one occurrence of each task took in the library that is there now, which is the untuned
-// one if all fell back; 0: not known. That is its share of all steps, in the faster half of the
-// profiles, of what a run took: so the tasks' times add up to a run but for steps that are no
-// task's. (The lower quartile of each task would be of moments of its own, and add up to less.)
-static void find_times(const trial *t, double *out_s) {
-  const seer_contest_times *times = &t->times;
-  const seer_pairs *all = &times->profile;
-  bool is_untuned = t->verdict.is_all;
-  const double *total = is_untuned ? all->untuned : all->tuned;
-  double run_s = is_untuned ? t->verdict.whole.untuned_s : t->verdict.whole.tuned_s;
-  double sorted[SEER_VERDICT_MAX_PAIRS];
-  memcpy(sorted, total, all->n * sizeof(double));
-  double middle = all->n ? seer_median(sorted, all->n) : 0;
-  for (uint32_t k = 0; k < t->w->network->n_task; k++) {
-    const double *own = is_untuned ? times->task[k].untuned : times->task[k].tuned;
-    double own_s = 0, all_s = 0;
-    for (uint32_t i = 0; i < all->n; i++) {
-      if (total[i] > middle) continue;
-      own_s += own[i];
-      all_s += total[i];
-    }
-    bool is_known = all_s > 0 && times->n_steps[k] > 0;
-    out_s[k] = is_known ? run_s * own_s / all_s / times->n_steps[k] : 0;
-  }
-}
-
 static seer_status store_times(void *user) {
   const trial *t = user;
   const seer_whole *w = t->w;
@@ -143,11 +114,15 @@ static seer_status store_times(void *user) {
   return SEER_OK;
 }
 
+// A kernel alone, in pairs, has other neighbours in the caches: what the library takes by itself,
+// and each task in it, is what is told from here on.
 static seer_status keep_times(trial *t) {
   const seer_whole *w = t->w;
-  double *seconds = SEER_NEW_ARRAY(t->arena, double, w->network->n_task + 1);
-  find_times(t, seconds);
-  for (uint32_t k = 0; k < w->network->n_task; k++) w->choices[k].network_seconds = seconds[k];
+  bool is_timed;
+  SEER_TRY(seer_alone_time(w->context, w->network, w->folder, w->seconds, &t->alone, &is_timed));
+  if (!is_timed) return SEER_OK;
+  for (uint32_t k = 0; k < w->network->n_task; k++)
+    w->choices[k].network_seconds = t->alone.step_s[k];
   choose_by_records(t, store_times);
   return seer_choice_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder);
 }
@@ -247,6 +222,7 @@ typedef struct {
   const char *untuned_folder;
   seer_arena *arena;
   seer_verdict_report *out;
+  seer_alone *out_alone;
   seer_status *fault;
 } request;
 
@@ -267,27 +243,31 @@ static seer_status run(void *user) {
       .is_tuned = SEER_NEW_ARRAY(arena, bool, n + 1),
       .falls = SEER_NEW_ARRAY(arena, bool, n + 1),
       .has_fallen = SEER_NEW_ARRAY(arena, bool, n + 1),
-      .times = {.task = SEER_NEW_ARRAY(arena, seer_pairs, n + 1),
-          .n_steps = SEER_NEW_ARRAY(arena, uint32_t, n + 1)}};
-  if (mark_tuned(&t) == 0) return SEER_OK;
-  SEER_TRY(
-      seer_choice_build(w->context, w->network, untuned, SEER_BUILD_LIBRARY, r->untuned_folder));
-  SEER_TRY(hold(&t));
-  if (t.is_unsupported) return SEER_OK;
+      .times = {.task = SEER_NEW_ARRAY(arena, seer_pairs, n + 1)},
+      .alone = {0, SEER_NEW_ARRAY(arena, double, n + 1), SEER_NEW_ARRAY(arena, uint32_t, n + 1)}};
+  bool is_compared = mark_tuned(&t) > 0;
+  if (is_compared) {
+    SEER_TRY(
+        seer_choice_build(w->context, w->network, untuned, SEER_BUILD_LIBRARY, r->untuned_folder));
+    SEER_TRY(hold(&t));
+  }
   SEER_TRY(keep_times(&t));
-  report(&t, r->out);
-  seer_say(w->context, "%s", r->out->text);
+  if (is_compared && !t.is_unsupported) report(&t, r->out);
+  if (r->out->text[0]) seer_say(w->context, "%s", r->out->text);
+  r->out->latency_s = t.alone.latency_s;
+  *r->out_alone = t.alone;
   return SEER_OK;
 }
 
-seer_status seer_whole_hold(
-    const seer_whole *w, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault) {
+seer_status seer_whole_hold(const seer_whole *w, seer_arena *arena, seer_verdict_report *out,
+    seer_alone *out_alone, seer_status *out_fault) {
   *out = (seer_verdict_report){.speedup = 1, .text = ""};
+  *out_alone = (seer_alone){.latency_s = 0};
   *out_fault = SEER_OK;
   seer_os_work_dir work;
   SEER_TRY(seer_os_work_dir_open(w->folder, ".build", arena, &work));
   // A folder of its own within: a build locks the one that it builds into.
-  request r = {w, seer_os_path_join(arena, work.path, "untuned"), arena, out, out_fault};
+  request r = {w, seer_os_path_join(arena, work.path, "untuned"), arena, out, out_alone, out_fault};
   seer_status status = seer_recover(run, &r);
   return seer_status_join(status, seer_os_work_dir_close(&work));
 }

@@ -11,6 +11,7 @@
 
 #include "choose/plain.h"
 #include "front/front.h"
+#include "library/alone.h"
 #include "library/contest.h"
 #include "library/verdict.h"
 #include "record/record.h"
@@ -21,7 +22,7 @@ typedef struct {
   seer_records *records;  // NULL: none, `choices` alone say what is compiled
   int64_t campaign;  // of the tuning, in the records
   const char *folder;  // where the library of `choices` lies
-  double seconds;  // for one comparison, about; a library that is slow takes longer
+  double seconds;  // for one comparison, and by itself, about; a slow library takes longer
   seer_choice *choices;  // [n_task]; those of tasks that fall back change
   seer_contest_fn *contest;  // NULL: seer_contest_run
   void *user;  // of `contest`
@@ -31,11 +32,12 @@ typedef struct {
 double seer_whole_seconds(double budget_s);
 // Compares; where something falls back, refuses in the records what was checked of those tasks (so
 // that `compile` makes the same), chooses and builds again, and compares again, at most twice. Says
-// so (seer_say). What each task took in the last comparison is what is told of it from then on: it
-// goes to the records (origin "network") and to the library, which is built once more for it. *out
-// and choices made here in `arena`.
+// so (seer_say). Then runs the library by itself: what each task takes there is what is told of it
+// from then on. It goes to the records (origin "network") and to the library, which is built once
+// more for it. *out, *out_alone and choices made here in `arena`; where the library could not be
+// run with made-up inputs *out_alone is all 0.
 //   out_fault  what the records have refused; OK: nothing. Owned by the caller, also after an error.
-SEER_MUST_USE seer_status seer_whole_hold(
-    const seer_whole *whole, seer_arena *arena, seer_verdict_report *out, seer_status *out_fault);
+SEER_MUST_USE seer_status seer_whole_hold(const seer_whole *whole, seer_arena *arena,
+    seer_verdict_report *out, seer_alone *out_alone, seer_status *out_fault);
 
 #endif

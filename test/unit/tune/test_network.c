@@ -53,19 +53,14 @@ static void close_world(world *w) {
 static seer_status made_up(const seer_contest *contest, void *user, seer_contest_times *out) {
   world *w = user;
   w->n_contest++;
-  seer_pairs *all[] = {&out->whole, &out->profile};
-  for (uint32_t i = 0; i < 2; i++) all[i]->n = 0;
+  out->whole.n = 12;
   for (uint32_t i = 0; i < 12; i++) {
-    for (uint32_t k = 0; k < 2; k++) {
-      all[k]->tuned[i] = w->slower * 1e-3;
-      all[k]->untuned[i] = 1e-3;
-      all[k]->n = i + 1;
-    }
+    out->whole.tuned[i] = w->slower * 1e-3;
+    out->whole.untuned[i] = 1e-3;
     for (uint32_t t = 0; t < contest->network->n_task; t++) {
       out->task[t].n = i + 1;
       out->task[t].tuned[i] = w->slower * 1e-4;
       out->task[t].untuned[i] = 1e-4;
-      out->n_steps[t] = 1;
     }
   }
   return SEER_OK;
@@ -90,9 +85,8 @@ static void begin(void *user, seer_campaign *campaign) {
   w->n_begin++;
 }
 
-static void end(void *user, bool was_run) {
+static void end(void *user) {
   world *w = user;
-  assert_true(was_run);
   assert_int_equal(w->n_begin, 1);
   assert_int_equal(w->n_contest, 0);  // what can be stopped is over before libraries are run
   w->n_end++;
