@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "library/use.h"
+#include "measure/distance.h"
 
 #define MAX_RUNS 1000
 #define MIN_RUNS 8
@@ -59,7 +60,7 @@ static seer_status time_set(seer_context *context, seer_use *use, const seer_net
 }
 
 static void clear(const seer_network *network, seer_alone *out) {
-  out->latency_s = 0;
+  out->latency_s = out->distance_ns = 0;
   memset(out->step_s, 0, network->n_task * sizeof *out->step_s);
   memset(out->n_steps, 0, network->n_task * sizeof *out->n_steps);
 }
@@ -73,6 +74,7 @@ seer_status seer_alone_time(seer_context *context, const seer_network *network, 
       seer_use_open(context, seer_use_path(folder, arena), "", NULL, true, arena, &use);
   for (uint32_t s = 0; !status && s < network->n_set; s++)
     status = time_set(context, &use, network, s, seconds / network->n_set, out);
+  if (!status) out->distance_ns = seer_distance_ns(use.pool);
   *out_is_timed = !status;
   if (status) clear(network, out);
   for (uint32_t t = 0; t < network->n_task; t++)

@@ -15,6 +15,7 @@ typedef struct {
   // are no task's. n_steps: of all sets. A task without a step has 0.
   double *step_s;
   uint32_t *n_steps;
+  double distance_ns;  // between the threads that ran it (measure/distance.h)
 } seer_alone;
 
 // Opens the library in `folder` and runs all of its sets of shapes, for about `seconds` in all,

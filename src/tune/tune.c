@@ -8,6 +8,7 @@
 #include "base/recover.h"
 #include "choose/choose.h"
 #include "choose/tables.h"
+#include "measure/distance.h"
 #include "measure/lock.h"
 #include "record/speeds.h"
 #include "tune/compile.h"
@@ -105,6 +106,11 @@ static void tell_latency(tuning *t, const seer_alone *alone) {
       "latency%s: %.3f ms, the whole library by itself, as `bench` tells it; the sum of its tasks, "
       "each measured alone, is %.3f ms",
       n_set > 1 ? ", mean of the sets of shapes" : "", alone->latency_s * 1e3, sum_s * 1e3);
+  if (alone->distance_ns > SEER_DISTANCE_FAR_NS)
+    seer_say(t->context,
+        "the processors are far from each other now: a line of memory that another one has read "
+        "takes %.0f ns to write, 3 to 6 where they are near, and what steps hand over takes longer",
+        alone->distance_ns);
   if (alone->latency_s <= WORTH_A_WORD * sum_s) return;
   qsort(task, n_task, sizeof *task, by_loss);
   seer_text text;

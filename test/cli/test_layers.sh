@@ -5,7 +5,7 @@
 # Functions, also those that it does not export.
 defined() { nm --defined-only "$1" | awk '$2 ~ /^[Tt]$/ && $3 ~ /^seer_/ {print $3}' | sort -u; }
 defined "$TEST_BUILD_DIR/libfamilyseer.so" > library
-grep -qx seer_session_run library || fail "libfamilyseer.so does not show the functions that it has"
+grep -qx seer_campaign_run library || fail "libfamilyseer.so does not show the functions that it has"
 for layer in study cli; do
   defined "$TEST_BUILD_DIR/libseer_$layer.a" > "$layer"
   [ "$(wc -l < "$layer")" -gt 10 ] || fail "libseer_$layer.a has few functions"

@@ -142,8 +142,17 @@ ms=$(sed -n 's/^latency: \([0-9.]*\) ms, the whole library by itself.*the sum of
 [ -n "$ms" ] || { cat stderr; fail "no latency of the whole library"; }
 expect_text ended/report.html "Latency: <b>$ms ms</b>"
 expect_text ended/report.html "Sum of tasks, each measured alone: "
+expect_text stderr "the whole library: $ms ms"
 sed -n 's/^{"event":"done".*"sum_of_tasks_ms":[0-9.]*,"latency_ms":\([0-9.]*\).*/\1/p' events | awk -v told="$ms" '{ d = $1 - told; ok = d < 0.0006 && d > -0.0006 } END { exit !ok }' ||
   { grep '"done"' events; fail "the last event has another latency than $ms ms"; }
+python3 - events ended/model.json "$ms" << 'END' || fail "not all that is told is that latency"
+import json, sys
+done = next(e for e in map(json.loads, open(sys.argv[1])) if e["event"] == "done")
+assert done["estimated_ms"] == done["latency_ms"] != done["sum_of_tasks_ms"], done
+# What is no task moves nothing here, and takes next to nothing.
+tasks = sum(t["seconds"] * t["weight"] for t in json.load(open(sys.argv[2]))["tasks"]) * 1e3
+assert 0.5 * done["latency_ms"] < tasks <= 1.0001 * done["latency_ms"], (tasks, done)
+END
 expect_status 0 "$FAMILYSEER" verify ended/model.so mobilenet_v2_0.25
 
 # One tuner at a time has the machine, whoever's it is. Who waits says so, and Ctrl-C ends the wait: what is known is compiled.
