@@ -106,6 +106,25 @@ seer_status seer_front_read(const seer_context *context, const char *model,
   return seer_front_limited(context, 1, read_within, &l);
 }
 
+// graph[0] is the model as read; the others are copies of it, or, of a built-in network, built for
+// their shapes with its constants. All before one is resolved, which changes it.
+static seer_status make_graphs(
+    const loading *l, const char *const *shapes, uint32_t n, seer_graph **graph) {
+  bool is_file = seer_os_exists(l->model);
+  for (uint32_t s = 1; s < n; s++) {
+    if (is_file) {
+      graph[s] = seer_graph_copy(graph[0]);
+      continue;
+    }
+    SEER_TRY(
+        read_model(l->context, l->model, shapes[s], l->builtin, graph[0], l->arena, &graph[s]));
+    graph[s]->permuted = graph[0]->permuted;
+    SEER_TRY(seer_graph_bind(l->context, graph[s]));
+  }
+  return SEER_OK;
+}
+
+// The front end in order, behind reading, for one set of shapes.
 static seer_status resolve_and_build(
     const loading *l, const char *shapes, seer_graph *graph, seer_network **out_network) {
   const char *notice;
@@ -120,52 +139,38 @@ static seer_status resolve_and_build(
   return SEER_OK;
 }
 
-// graph[0] is the model as read; the others are copies of it, or, of a built-in network, built for
-// their shapes with its constants. All before one is resolved, which changes it.
-static seer_status build_sets(
-    const loading *l, seer_graph *first, uint32_t n, seer_network **network) {
-  const seer_context *context = l->context;
-  seer_arena *arena = l->arena;
-  seer_graph **graph = SEER_NEW_ARRAY(arena, seer_graph *, n);
-  const char **shapes = SEER_NEW_ARRAY(arena, const char *, n);
-  bool is_file = seer_os_exists(l->model);
-  for (uint32_t s = 0; s < n; s++) shapes[s] = input_shapes(context, s);
+// The same for all sets, over one list of tasks.
+static seer_status build_network(const loading *l, seer_graph *first, seer_network **out_network) {
+  uint32_t n = (uint32_t)seer_context_n_values(l->context, SEER_OPT_INPUT_SHAPES);
+  if (n == 0) n = 1;
+  seer_graph **graph = SEER_NEW_ARRAY(l->arena, seer_graph *, n);
+  seer_network **network = SEER_NEW_ARRAY(l->arena, seer_network *, n);
+  const char **shapes = SEER_NEW_ARRAY(l->arena, const char *, n);
+  for (uint32_t s = 0; s < n; s++) shapes[s] = input_shapes(l->context, s);
   SEER_TRY(seer_sets_check(shapes, n));
   graph[0] = first;
-  for (uint32_t s = 1; s < n; s++) {
-    if (is_file) {
-      graph[s] = seer_graph_copy(first);
-    } else {
-      SEER_TRY(read_model(context, l->model, shapes[s], l->builtin, first, arena, &graph[s]));
-      graph[s]->permuted = first->permuted;
-      SEER_TRY(seer_graph_bind(context, graph[s]));
-    }
-  }
+  SEER_TRY(make_graphs(l, shapes, n, graph));
   for (uint32_t s = 0; s < n; s++) {
     seer_status status = resolve_and_build(l, shapes[s], graph[s], &network[s]);
     if (status)
       return n == 1 ? status : seer_status_context(status, "for input shapes '%s'", shapes[s]);
   }
-  return seer_sets_join(network, n, arena);
+  SEER_TRY(seer_sets_join(network, n, l->arena));
+  *out_network = network[0];
+  return seer_graph_check_files(first);
 }
 
 static seer_status load(void *user) {
   const loading *l = user;
-  const seer_context *context = l->context;
-  const char *model = l->model;
-  seer_arena *arena = l->arena;
   seer_graph *graph = NULL;
+  seer_network *network = NULL;
   SEER_TRY(read_and_bind(l, &graph));
-  size_t n = seer_context_n_values(context, SEER_OPT_INPUT_SHAPES);
-  if (n == 0) n = 1;
-  seer_network **network = SEER_NEW_ARRAY(arena, seer_network *, n);
-  seer_status status = build_sets(l, graph, (uint32_t)n, network);
-  if (!status) status = seer_graph_check_files(graph);
+  seer_status status = build_network(l, graph, &network);
   if (status) {
     seer_graph_close(graph);
-    return seer_status_context(status, "loading %s", model);
+    return seer_status_context(status, "loading %s", l->model);
   }
-  *l->out_network = network[0];
+  *l->out_network = network;
   return SEER_OK;
 }
 
