@@ -91,6 +91,7 @@ typedef struct {
   const char *name[SEER_MEASURE_MAX_DEVICES];  // of a device; the measurer's
   bool is_left_out[SEER_MEASURE_MAX_DEVICES];  // it was lost for good
 } seer_measure_facts;
+uint32_t seer_measure_devices_left(const seer_measure_facts *facts);
 
 // A slower device than there is: what is timed takes so long at least, on each device.
 typedef struct {

@@ -16,6 +16,12 @@ bool seer_measured_class_parse(const char *text, seer_measured_class *out) {
   return i < SEER_MEASURED_COUNT;
 }
 
+uint32_t seer_measure_devices_left(const seer_measure_facts *facts) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < facts->n_devices; k++) n += !facts->is_left_out[k];
+  return n;
+}
+
 // What has equal code is not run again, and what has none is not run at all.
 static bool was_run(const seer_measure_result *result) {
   bool has_code = result->cls != SEER_MEASURED_BUILD_ERROR &&

@@ -49,6 +49,22 @@ void seer_device_with_siblings(const char *root, const cpu_set_t *set, cpu_set_t
   }
 }
 
+bool seer_devices_share_a_core(const char *root, const seer_device_list *devices,
+    const seer_device **out_one, const seer_device **out_other) {
+  for (uint32_t i = 0; i < devices->n; i++) {
+    cpu_set_t cores, both;
+    seer_device_with_siblings(root, &devices->device[i].processors, &cores);
+    for (uint32_t k = i + 1; k < devices->n; k++) {
+      CPU_AND(&both, &cores, &devices->device[k].processors);
+      if (CPU_COUNT(&both) == 0) continue;
+      *out_one = &devices->device[i];
+      *out_other = &devices->device[k];
+      return true;
+    }
+  }
+  return false;
+}
+
 // Hybrid processors have small cores: what is fast there says little of the others.
 static bool is_small_core(const char *root, uint32_t cpu) {
   char path[512];

@@ -54,6 +54,10 @@ seer_device_machine seer_device_machine_here(uint32_t threads);
 SEER_MUST_USE seer_status seer_devices_parse(const char *text, const seer_device_machine *machine,
     seer_arena *arena, seer_device_list *out_devices);
 
+// Do two of them have threads of one core? Then what one is timed with the other one disturbs.
+bool seer_devices_share_a_core(const char *root, const seer_device_list *devices,
+    const seer_device **out_one, const seer_device **out_other);
+
 // Those that share a core with one of `set`, and `set` itself.
 void seer_device_with_siblings(const char *root, const cpu_set_t *set, cpu_set_t *out);
 

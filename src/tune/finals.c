@@ -48,6 +48,8 @@ double seer_finals_cost(
       sum += n_visits * (n_groups(k) * (COMPARE_S + visit_s) + k * visit_s);
     // The one that is asked, the holder, the untuned one.
     sum += verdict_visits(n_visits) * (COMPARE_S + 3 * visit_s) + CHECK_S + (e->n + 2) * build_s;
+    if (e->is_confirmed)
+      sum += COMPARE_S + 2 * (LOAD_S + (SEER_FINALS_SECOND_PAIRS + WARM_UPS) * turn_s);
   }
   return sum;
 }

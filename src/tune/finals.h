@@ -25,6 +25,7 @@
 #define SEER_FINALS_PAIRS 5  // of a visit
 #define SEER_FINALS_VERDICT_VISITS 3  // at least: no verdict by fewer than 15 pairs
 #define SEER_FINALS_MAX_VISITS 16
+#define SEER_FINALS_SECOND_PAIRS 15  // of a winner, on a second device
 // Kernels of all tasks that take part at a time: what the measurer keeps.
 #define SEER_FINALS_MAX_KERNELS 600
 #define SEER_FINALS_MIN_SPEEDUP (1 / 0.98)  // median of the times' ratios below 0.98
@@ -96,6 +97,7 @@ typedef struct {
   double seconds;  // of its best
   double share;  // of the whole, any unit
   uint32_t n_have;  // contenders there are, the holder's place included
+  bool is_confirmed;  // the winner is held against the untuned one on a second device, too
   uint32_t n;  // out: those that take part, at most SEER_FINALS_MAX
 } seer_finals_entry;
 // Wall time of it all; build_s: of one kernel, as the measurer's builders get on together.

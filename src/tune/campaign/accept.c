@@ -13,7 +13,6 @@
 #include "tune/campaign/plan.h"
 #include "tune/campaign/store.h"
 
-#define SECOND_PAIRS 15  // of a winner, on a second device
 #define MORE_PAIRS 45  // of the holder, where it hangs by them
 #define OVERTIME 1.5  // times what was planned; then nothing is measured that can be left out
 #define SURE_SHARE 0.8  // of what was planned; until then a verdict has more visits
@@ -213,7 +212,7 @@ static seer_status confirm(
   *out_confirmed = true;
   if (device == SEER_MEASURE_HOME) return SEER_OK;
   seer_measure_ab ab;
-  SEER_TRY(take_pairs(s, device, t, &c->schedule, SECOND_PAIRS, &ab));
+  SEER_TRY(take_pairs(s, device, t, &c->schedule, SEER_FINALS_SECOND_PAIRS, &ab));
   *out_confirmed = ab.n_pairs == 0 || ab.speedup > SEER_FINALS_NO_FASTER;
   if (!*out_confirmed)
     tell(s, t, &ab, false,

@@ -53,6 +53,7 @@ static seer_finals_entry *list_entries(
     n_top += task->has_holder;
     entries[i] = (seer_finals_entry){.seconds = s->state.task[order[i].task].best_s,
         .share = order[i].share,
+        .is_confirmed = seer_measure_devices_left(&s->device.facts) > 1,
         .n_have = n_top < SEER_FINALS_MAX ? n_top : SEER_FINALS_MAX};
   }
   return entries;

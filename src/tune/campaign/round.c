@@ -119,8 +119,7 @@ static void reckon_delay(seer_campaign *s, uint64_t start_ns, batch *b) {
 static void look_at_devices(seer_campaign *s) {
   seer_measure_facts now, *before = &s->device.facts;
   s->device.desc->describe(s->device.measurer, &now);
-  uint32_t n_left = 0;
-  for (uint32_t k = 0; k < now.n_devices; k++) n_left += !now.is_left_out[k];
+  uint32_t n_left = seer_measure_devices_left(&now);
   for (uint32_t k = 0; k < now.n_devices; k++)
     if (now.is_left_out[k] && !before->is_left_out[k])
       seer_campaign_note(s,

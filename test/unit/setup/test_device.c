@@ -111,6 +111,14 @@ static void a_machine_is_divided(void **state) {
   machine.root = make_machine();
   assert_string_equal(names(&machine), "cpu:0-3 cpu:4-7");  // one a node, no two of a core
   machine.threads = 1;
+  seer_device_list list;
+  const seer_device *one, *other;
+  must(seer_devices_parse("cpu:1,cpu:2,cpu:3", &machine, arena, &list));
+  assert_false(seer_devices_share_a_core(machine.root, &list, &one, &other));
+  must(seer_devices_parse("cpu:1,cpu:2,cpu:9", &machine, arena, &list));
+  assert_true(seer_devices_share_a_core(machine.root, &list, &one, &other));
+  assert_string_equal(one->name, "cpu:1");
+  assert_string_equal(other->name, "cpu:9");
   assert_string_equal(names(&machine), "cpu:0 cpu:1 cpu:2 cpu:3 cpu:4 cpu:5 cpu:6 cpu:7");
   machine.threads = 3;
   assert_string_equal(names(&machine), "cpu:0-2 cpu:4-6");  // none of two nodes
@@ -126,7 +134,6 @@ static void a_machine_is_divided(void **state) {
   assert_string_equal(names(&machine), "cpu:0+2 cpu:4-5 cpu:6-7");
   put(machine.root, "sys/devices/cpu_atom/cpus", "4-7\n");  // small cores
   assert_string_equal(names(&machine), "cpu:0+2");
-  seer_device_list list;
   seer_status status = seer_devices_parse("cpu:0,cpu:5", &machine, arena, &list);
   assert_non_null(strstr(seer_status_message(status), "cores of two sorts"));
   seer_status_free(status);

@@ -486,7 +486,8 @@ static void test_the_reason_comes_to_the_court(void **state) {
 // ---- the plan
 static void test_the_plan_follows_time_and_weight(void **state) {
   (void)state;
-  seer_finals_entry e[3] = {{1e-4, 8, 24, 0}, {1e-4, 2, 24, 0}, {1e-4, 0.1, 3, 0}};
+  seer_finals_entry e[3] = {
+      {1e-4, 8, 24, false, 0}, {1e-4, 2, 24, false, 0}, {1e-4, 0.1, 3, false, 0}};
   uint32_t visits, before = 0;
   seer_finals_plan(e, 3, 0.05, 0, &visits);
   assert_int_equal(visits, 1);
@@ -506,6 +507,8 @@ static void test_the_plan_follows_time_and_weight(void **state) {
   assert_true(e[0].n == SEER_FINALS_MIN + 1 && e[1].n == SEER_FINALS_MIN + 1);
   seer_finals_plan(e, 3, 0.05, seer_finals_cost_of(e, 3, SEER_FINALS_MIN, 0.05), &visits);
   assert_true(e[0].n == SEER_FINALS_MIN + 1 && e[1].n == SEER_FINALS_MIN + 1 && visits == 1);
+  e[1].is_confirmed = true;  // on a second device, which takes its time
+  assert_true(least_s < seer_finals_cost_of(e, 3, SEER_FINALS_LEAST, 0.05));
   seer_finals_plan(e, 3, 0.05, least_s, &visits);
   assert_true(e[0].n == SEER_FINALS_LEAST + 1 && e[1].n == SEER_FINALS_LEAST + 1);
   // Of time enough for some, the heavier has more.
@@ -518,7 +521,7 @@ static void test_the_plan_keeps_to_what_is_kept(void **state) {
   enum { N = 60 };
   seer_finals_entry e[N];
   uint32_t visits, n_kernels = 0;
-  for (uint32_t i = 0; i < N; i++) e[i] = (seer_finals_entry){1e-4, 1.0 / (i + 1), 24, 0};
+  for (uint32_t i = 0; i < N; i++) e[i] = (seer_finals_entry){1e-4, 1.0 / (i + 1), 24, false, 0};
   seer_finals_plan(e, N, 1e-3, 1e6, &visits);
   for (uint32_t i = 0; i < N; i++) n_kernels += e[i].n + 2;
   assert_true(n_kernels <= SEER_FINALS_MAX_KERNELS && e[0].n > e[N - 1].n);
