@@ -43,8 +43,8 @@ static void compare(const trials *t) {
   }
 }
 
-bool source_trials_run(
-    const source_trial *how, const source_machine *machine, const char *cc, const char *flags) {
+bool source_trials_run(const source_trial *how, const source_machine *machine, const char *cc,
+    const char *const *flags) {
   seer_arena *arena = seer_arena_create("test");
   const char *missing = source_missing(machine, cc, arena);
   if (missing) {
@@ -65,11 +65,13 @@ bool source_trials_run(
       .user = &t,
       .keep = arena};
   const char *name =
-      seer_arena_printf(arena, "%s, %u bytes, %s %s", how->dialect, bytes, cc, flags);
+      seer_arena_printf(arena, "%s, %u bytes, %s %s", how->dialect, bytes, cc, flags[0]);
   random_programs_check(&programs, name, how->seed, how->n_kernel);
-  const char *wrong = source_batch_run(t.batch, machine, cc, flags);
-  if (wrong) fail_msg("%s", wrong);
-  compare(&t);
+  for (uint32_t k = 0; flags[k]; k++) {
+    const char *wrong = source_batch_run(t.batch, machine, cc, flags[k]);
+    if (wrong) fail_msg("%s", wrong);
+    compare(&t);
+  }
   seer_arena_destroy(arena);
   return true;
 }

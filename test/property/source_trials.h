@@ -15,7 +15,8 @@ typedef struct {
 
 // Fails the test where an answer is wrong. False: not run, something that it needs is not there.
 //   machine  what the programs are for, borrowed; NULL: this one
-bool source_trials_run(
-    const source_trial *how, const source_machine *machine, const char *cc, const char *flags);
+//   flags    of the compiler; the same kernels are built and run with each, up to NULL
+bool source_trials_run(const source_trial *how, const source_machine *machine, const char *cc,
+    const char *const *flags);
 
 #endif

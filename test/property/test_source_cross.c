@@ -42,7 +42,8 @@ static uint32_t n_run;
 static void each_way(void **state) {
   (void)state;
   for (size_t k = 0; k < SEER_COUNT_OF(ways); k++)
-    n_run += source_trials_run(&ways[k].how, ways[k].machine, ways[k].cc, ways[k].flags);
+    n_run += source_trials_run(
+        &ways[k].how, ways[k].machine, ways[k].cc, (const char *const[]){ways[k].flags, NULL});
 }
 
 int main(void) {
