@@ -212,9 +212,25 @@ static const char *compiler(const source_machine *machine, const char *cc, seer_
   return seer_arena_printf(arena, "%s %s -static", cc, machine->clang_flags);
 }
 
-static const char *build_and_run(source_batch *batch, const char *folder,
+// Compiles the kernels. NULL, or what the compiler says.
+static const char *build_kernels(source_batch *batch, const char *folder,
     const source_machine *machine, const char *cc, const char *flags) {
-  const char *build = seer_arena_printf(batch->arena, "%s %s kernels.c driver.c -o program -lm",
+  const char *build = seer_arena_printf(
+      batch->arena, "%s %s -c kernels.c -o kernels.o", compiler(machine, cc, batch->arena), flags);
+  return shell(batch, folder, build, "log") ? NULL : failed(batch, folder, build, "log");
+}
+
+// The names that the object of the kernels lacks, "" for none, or what went wrong.
+static const char *missing_names(source_batch *batch, const char *folder) {
+  if (!shell(batch, folder, "nm -u kernels.o | tr -s ' \\n' '  '", "log"))
+    return failed(batch, folder, "nm", "log");
+  const char *names = log_text(batch, folder, "log");
+  return names[strspn(names, " \n")] == '\0' ? "" : names;
+}
+
+static const char *link_and_run(source_batch *batch, const char *folder,
+    const source_machine *machine, const char *cc, const char *flags) {
+  const char *build = seer_arena_printf(batch->arena, "%s %s kernels.o driver.c -o program -lm",
       compiler(machine, cc, batch->arena), flags);
   if (!shell(batch, folder, build, "log"))
     return failed(batch, folder, seer_arena_printf(batch->arena, "%s fails", build), "log");
@@ -228,16 +244,31 @@ static const char *build_and_run(source_batch *batch, const char *folder,
   return status ? message(batch, status) : NULL;
 }
 
-const char *source_batch_run(
-    source_batch *batch, const source_machine *machine, const char *cc, const char *flags) {
+static const char *build_and_run(source_batch *batch, const source_machine *machine, const char *cc,
+    const char *flags, bool is_alone) {
   const char *folder;
   seer_status status = seer_os_temp_dir("seer_source", batch->arena, &folder);
   if (!status) status = write_sources(batch, folder);
   if (!status) status = write_inputs(batch, folder);
   if (status) return message(batch, status);
-  const char *wrong = build_and_run(batch, folder, machine, cc, flags);
+  const char *wrong = build_kernels(batch, folder, machine, cc, flags);
+  if (!wrong && is_alone) {
+    const char *names = missing_names(batch, folder);
+    if (*names) wrong = seer_arena_printf(batch->arena, "%s %s: calls %s", cc, flags, names);
+  }
+  if (!wrong) wrong = link_and_run(batch, folder, machine, cc, flags);
   if (!wrong) status = seer_os_remove_tree(folder);
   return status ? message(batch, status) : wrong;
+}
+
+const char *source_batch_run(
+    source_batch *batch, const source_machine *machine, const char *cc, const char *flags) {
+  return build_and_run(batch, machine, cc, flags, false);
+}
+
+const char *source_batch_run_alone(
+    source_batch *batch, const source_machine *machine, const char *cc, const char *flags) {
+  return build_and_run(batch, machine, cc, flags, true);
 }
 
 const char *source_batch_calls(
@@ -246,13 +277,9 @@ const char *source_batch_calls(
   seer_status status = seer_os_temp_dir("seer_source", batch->arena, &folder);
   if (!status) status = write_sources(batch, folder);
   if (status) return message(batch, status);
-  const char *build = seer_arena_printf(
-      batch->arena, "%s %s -c kernels.c -o kernels.o", compiler(machine, cc, batch->arena), flags);
-  if (!shell(batch, folder, build, "log")) return failed(batch, folder, build, "log");
-  if (!shell(batch, folder, "nm -u kernels.o | tr -s ' \\n' '  '", "log"))
-    return failed(batch, folder, "nm", "log");
-  const char *calls = log_text(batch, folder, "log");
-  if (calls[strspn(calls, " \n")] == '\0') calls = "";
+  const char *wrong = build_kernels(batch, folder, machine, cc, flags);
+  if (wrong) return wrong;
+  const char *calls = missing_names(batch, folder);
   status = seer_os_remove_tree(folder);
   return status ? message(batch, status) : calls;
 }

@@ -38,6 +38,9 @@ uint32_t source_batch_n(const source_batch *batch);
 //   machine  borrowed; NULL: this one
 const char *source_batch_run(
     source_batch *batch, const source_machine *machine, const char *cc, const char *flags);
+// The same, and its object of the kernels calls nothing: neither libm nor libgcc are meant to be.
+const char *source_batch_run_alone(
+    source_batch *batch, const source_machine *machine, const char *cc, const char *flags);
 // The functions that an object of the kernels would call (names, separated by blanks; "" for
 // none), or what went wrong.
 const char *source_batch_calls(

@@ -650,14 +650,17 @@ source_cases *source_cases_create(
 
 void source_cases_destroy(source_cases *s) { seer_arena_destroy(s->arena); }
 
-bool source_cases_run(
-    source_cases *s, const source_machine *machine, const char *cc, const char *flags) {
+typedef const char *(*runner)(
+    source_batch *batch, const source_machine *machine, const char *cc, const char *flags);
+
+static bool run_and_check(
+    source_cases *s, runner run, const source_machine *machine, const char *cc, const char *flags) {
   const char *missing = source_missing(machine, cc, s->arena);
   if (missing) {
     print_message("NOT RUN, there is no %s: %s %s\n", missing, cc, flags);
     return false;
   }
-  const char *wrong = source_batch_run(s->batch, machine, cc, flags);
+  const char *wrong = run(s->batch, machine, cc, flags);
   if (wrong) fail_msg("%s", wrong);
   const char *how = seer_arena_printf(s->arena, "%s %s", cc, flags);
   for (uint32_t k = 0; k < s->n; k++) {
@@ -666,6 +669,16 @@ bool source_cases_run(
     check_shaped(s->control[k], how);
   }
   return true;
+}
+
+bool source_cases_run(
+    source_cases *s, const source_machine *machine, const char *cc, const char *flags) {
+  return run_and_check(s, source_batch_run, machine, cc, flags);
+}
+
+bool source_cases_run_alone(
+    source_cases *s, const source_machine *machine, const char *cc, const char *flags) {
+  return run_and_check(s, source_batch_run_alone, machine, cc, flags);
 }
 
 void source_cases_check_calls(

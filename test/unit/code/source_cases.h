@@ -16,6 +16,9 @@ void source_cases_destroy(source_cases *cases);
 //   machine  borrowed; NULL: this one
 bool source_cases_run(
     source_cases *cases, const source_machine *machine, const char *cc, const char *flags);
+// The same, and its kernels call nothing: neither libm nor libgcc are meant to be.
+bool source_cases_run_alone(
+    source_cases *cases, const source_machine *machine, const char *cc, const char *flags);
 // Fails the test if the kernels call anything: neither libm nor libgcc are meant to be.
 //   machine  borrowed; NULL: this one. Nothing is checked where it has no compiler
 void source_cases_check_calls(
