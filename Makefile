@@ -13,7 +13,7 @@
 #   make replay BASE=REVISION   code of a few thousand schedules, before and after (tool/replay.sh)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make bench        networks after a tuning against their parts, an earlier familyseer and peers: hours (bench/bench_networks.py)
-#   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; a night, a quarter of an hour (doc/study.md)
+#   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; an hour, a quarter of an hour (doc/study.md)
 #   make models       the cost models that come with the program, from the tables of bench/tables (tool/models.sh)
 #   make check-operators   random cases of every operator, and random graphs, against ONNX Runtime; the smallest that fails: CASES, GRAPHS, SEED, KEEP (test/differential)
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
@@ -121,13 +121,15 @@ bench: deps all
 	@tool/bench.sh
 
 # All policies, each with three seeds, with the published rounds and 256 trials a task.
+# A quarter of the trials in rounds of 16, a quarter of the samples; STUDY_SIZE= for what the paper's policies have by default, a night.
+STUDY_SIZE ?= --trials-a-task 64 --round-size 16 --samples 64
 study: all
-	@$(BUILD)/familyseer study all $(TABLE) -o $(STUDY)
+	@$(BUILD)/familyseer study all $(TABLE) -o $(STUDY) $(STUDY_SIZE)
 
-# Two of the networks (QUICK_NETWORKS), a quarter of the trials in rounds of 16, a quarter of the samples.
+# Two of the networks.
 QUICK_NETWORKS ?= resnet18,mobilenet_v2
 study-quick: all
-	@$(BUILD)/familyseer study all $(TABLE) -o $(STUDY) --networks $(QUICK_NETWORKS) --trials-a-task 64 --round-size 16 --samples 64
+	@$(BUILD)/familyseer study all $(TABLE) -o $(STUDY) --networks $(QUICK_NETWORKS) $(STUDY_SIZE)
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
