@@ -14,7 +14,7 @@
 #include "support/test.h"
 #include "support/winograd_net.h"
 
-#define N_SAMPLES 6
+#define N_SAMPLES 4
 
 static const winograd_net nets[] = {
     {.n = 1, .h = 13, .w = 11, .ic = 9, .oc = 10, .pad = 1, .has_epilogue = true},
@@ -65,7 +65,8 @@ static void check(jit_runner *runner, const loop_expect *expect, const seer_sche
   seer_arena_destroy(arena);
 }
 
-// All sketches of `dag` but the direct ones.
+// All sketches of `dag` but the direct ones. What is wrong with the loops of a random schedule
+// shows in its compiled code, too; interpreting millions of products takes as long as all the rest.
 static void check_all(
     jit_runner *runner, const seer_dag *dag, uint64_t seed, seer_arena *arena, coverage *c) {
   seer_sketch_list *list;
@@ -83,7 +84,7 @@ static void check_all(
     for (uint32_t n = 0; n < N_SAMPLES; n++) {
       if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
       note(c, list, &schedule);
-      check(runner, expect, &schedule, s * 100 + n, n == 0);
+      check(runner, expect, &schedule, s * 100 + n, false);
     }
   }
 }
