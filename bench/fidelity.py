@@ -22,16 +22,17 @@ POLICIES = ("ansor", "familyseer")
 
 
 def heaviest(network, n):
+    """Its n heaviest tasks: {id: how often it runs}; and their share of its operations."""
     listed = json.loads(subprocess.run([SEER, "tasks", network, "--json"], check=True, capture_output=True, text=True).stdout)
     tasks = sorted(listed["tasks"], key=lambda t: -t["share"])[:n]
-    return ",".join(str(t["id"]) for t in tasks), sum(t["share"] for t in tasks)
+    return {t["id"]: t["weight"] for t in tasks}, sum(t["share"] for t in tasks)
 
 
 def tune(network, tasks, policy, seed, trials, args):
     """[(trials, seconds, sum of the tasks' best times in ms)] at the end of each round that had one."""
     curve = []
     with tempfile.TemporaryDirectory() as folder:
-        command = [SEER, "tune", network, "--tasks", tasks, "--search-policy", policy, "--space", "ansor", "--trials", str(trials),
+        command = [SEER, "tune", network, "--tasks", ",".join(map(str, tasks)), "--search-policy", policy, "--space", "ansor", "--trials", str(trials),
                    "--round-size", str(args.round_size), "--seed", str(seed), "--records", f"{folder}/r.sqlite", "--json"]
         best = {}
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tuner:
@@ -39,16 +40,11 @@ def tune(network, tasks, policy, seed, trials, args):
                 event = json.loads(line)
                 if event["event"] == "best":
                     best[event["task"]] = event["after_ms"]
-                if event["event"] == "round-end" and len(best) == len(tasks.split(",")):
-                    curve.append((event["trials"], event["elapsed_s"], sum(best[t] * args.weight[t] for t in best)))
+                if event["event"] == "round-end" and len(best) == len(tasks):
+                    curve.append((event["trials"], event["elapsed_s"], sum(best[t] * tasks[t] for t in best)))
         if tuner.returncode != 0 or not curve:
             sys.exit(f"{network}, {policy}, seed {seed}: tuning failed")
     return curve
-
-
-def weights_of(network):
-    listed = json.loads(subprocess.run([SEER, "tasks", network, "--json"], check=True, capture_output=True, text=True).stdout)
-    return {t["id"]: t["weight"] for t in listed["tasks"]}
 
 
 def after(curve, trials):
@@ -89,8 +85,7 @@ def main():
     print("\n".join(rows), flush=True)
     for network in args.networks.split(","):
         tasks, share = heaviest(network, args.heaviest)
-        args.weight = weights_of(network)
-        first = len(tasks.split(",")) * args.round_size
+        first = len(tasks) * args.round_size
         trials = first * args.rounds
         curves = {p: [tune(network, tasks, p, seed, trials, args) for seed in range(1, args.seeds + 1)] for p in POLICIES}
         for policy, runs in curves.items():

@@ -25,7 +25,6 @@
 
 typedef struct {
   seer_schedule schedule;
-  double seconds;  // as it was measured
   double speedup[MAX_PAIRS];  // over what was chosen, by pair
   uint32_t n;
 } contender;
@@ -48,23 +47,6 @@ static void note_fallen(void *user, const seer_record *record, const seer_schedu
     return;
   f->chosen = *schedule;
   f->has_fallen = true;
-}
-
-static void visit(void *user, const seer_record *record, const seer_schedule *schedule) {
-  final *f = user;
-  if (record->is_raced_out || seer_schedule_equal(schedule, &f->chosen)) return;
-  uint32_t at = 0;
-  while (at < f->n && !seer_schedule_equal(&f->best[at].schedule, schedule)) at++;
-  if (at == f->n) {
-    if (f->n == SEER_FINALS_MAX && record->seconds >= f->best[f->n - 1].seconds) return;
-    if (f->n < SEER_FINALS_MAX) f->n++;
-    at = f->n - 1;
-  } else if (record->seconds >= f->best[at].seconds) {
-    return;
-  }
-  contender entry = {.schedule = *schedule, .seconds = record->seconds};
-  for (; at > 0 && f->best[at - 1].seconds > entry.seconds; at--) f->best[at] = f->best[at - 1];
-  f->best[at] = entry;
 }
 
 static void take_turns(const bench_timer *timer, final *f, uint32_t n_pairs) {
@@ -152,13 +134,16 @@ static seer_choice *choose(bench_tuned *tuned, const request *r) {
 
 static void gather(const bench_tuned *tuned, const request *r, final *out) {
   bench_tuned_each(tuned, out->task, note_fallen, out);
-  bench_tuned_each(tuned, out->task, visit, out);
+  bench_best best = {.except = &out->chosen, .n_most = SEER_FINALS_MAX};
+  bench_tuned_each(tuned, out->task, bench_best_visit, &best);
   for (uint32_t i = 0; i < r->n_also; i++) {
     bench_tuned other = *tuned;
     bench_die(seer_records_open_to_read(tuned->context, r->also[i], &other.records));
-    bench_tuned_each(&other, out->task, visit, out);
+    bench_tuned_each(&other, out->task, bench_best_visit, &best);
     seer_records_close(other.records);
   }
+  out->n = best.n;
+  for (uint32_t k = 0; k < best.n; k++) out->best[k] = (contender){.schedule = best.schedule[k]};
 }
 
 static void print(const bench_tuned *tuned, final *finals, uint32_t n) {

@@ -94,3 +94,20 @@ bench_timer bench_tuned_timer(const bench_tuned *tuned) {
   }
   return timer;
 }
+
+void bench_best_visit(void *user, const seer_record *record, const seer_schedule *schedule) {
+  bench_best *best = user;
+  if (record->is_raced_out || seer_schedule_equal(schedule, best->except)) return;
+  uint32_t at = 0;
+  while (at < best->n && !seer_schedule_equal(&best->schedule[at], schedule)) at++;
+  bool is_full = at == best->n_most;
+  if (is_full) at--;
+  if ((is_full || at < best->n) && record->seconds >= best->seconds[at]) return;
+  if (at == best->n) best->n++;
+  for (; at > 0 && best->seconds[at - 1] > record->seconds; at--) {
+    best->schedule[at] = best->schedule[at - 1];
+    best->seconds[at] = best->seconds[at - 1];
+  }
+  best->schedule[at] = *schedule;
+  best->seconds[at] = record->seconds;
+}

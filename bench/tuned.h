@@ -30,6 +30,19 @@ typedef void (*bench_tuned_visit)(
     void *user, const seer_record *record, const seer_schedule *schedule);
 void bench_tuned_each(const bench_tuned *tuned, uint32_t task, bench_tuned_visit visit, void *user);
 
+// The fastest that were measured of a task, by time; each schedule once, none of those that were
+// raced out, nor `except`. Begin with zeros, and what it is for; several records may be visited.
+#define BENCH_BEST_MAX 32
+typedef struct {
+  const seer_schedule *except;
+  uint32_t n_most;  // at most BENCH_BEST_MAX
+  uint32_t n;
+  seer_schedule schedule[BENCH_BEST_MAX];
+  double seconds[BENCH_BEST_MAX];
+} bench_best;
+void bench_best_visit(
+    void *best, const seer_record *record, const seer_schedule *schedule);  // a bench_tuned_visit
+
 // The local measurer, which knows all tasks by their ids, and times them in pairs.
 typedef struct {
   const seer_measure_desc *desc;

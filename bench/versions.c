@@ -26,13 +26,12 @@ enum { MAX_BEST = 8, MAX_ROUNDS = 200, RUNS_A_PROFILE = 4, MAX_PAIRS = 2000, N_C
 
 typedef struct {
   seer_schedule schedule;
-  double alone_s;  // as it was measured; of the chosen one 0
   double step_s[MAX_ROUNDS];  // what all steps of the task took in each round
 } candidate;
 
 typedef struct {
   candidate *best;  // [0] is what was chosen, the others by time
-  uint32_t n, n_most;
+  uint32_t n;
 } contenders;
 
 // A library that runs, and which task each of its steps is.
@@ -43,27 +42,16 @@ typedef struct {
   int32_t n_steps;
 } version;
 
-static void visit(void *user, const seer_record *record, const seer_schedule *schedule) {
-  contenders *f = user;
-  if (record->is_raced_out || seer_schedule_equal(schedule, &f->best[0].schedule)) return;
-  uint32_t at = 1;
-  while (at < f->n && !seer_schedule_equal(&f->best[at].schedule, schedule)) at++;
-  bool is_full = at == f->n_most;
-  if (is_full) at--;
-  if ((is_full || at < f->n) && record->seconds >= f->best[at].alone_s) return;
-  if (at == f->n) f->n++;
-  for (; at > 1 && f->best[at - 1].alone_s > record->seconds; at--) f->best[at] = f->best[at - 1];
-  f->best[at].schedule = *schedule;
-  f->best[at].alone_s = record->seconds;
-}
-
 static void gather(const bench_tuned *tuned, const seer_choice *choice, uint32_t n_best,
     uint32_t task, contenders *out) {
-  *out = (contenders){SEER_NEW_ARRAY(tuned->arena, candidate, n_best), 1, n_best};
+  bench_best fastest = {.except = &choice[task].schedule, .n_most = n_best - 1};
+  bench_tuned_each(tuned, task, bench_best_visit, &fastest);
+  *out = (contenders){SEER_NEW_ARRAY(tuned->arena, candidate, n_best), 1};
   memset(out->best, 0, n_best * sizeof *out->best);
   out->best[0].schedule = choice[task].schedule;
-  bench_tuned_each(tuned, task, visit, out);
-  while (out->n > 2 && out->best[out->n - 1].alone_s > NEAR * out->best[1].alone_s) out->n--;
+  for (uint32_t k = 0; k < fastest.n; k++)
+    if (fastest.seconds[k] <= NEAR * fastest.seconds[0])
+      out->best[out->n++].schedule = fastest.schedule[k];
 }
 
 // Which of a task's candidates library j has; neighbours are not all of one rank.
