@@ -34,7 +34,7 @@ static void threads_have_a_distance(void **state) {
   (void)state;
   seer_pool *pool = seer_pool_wrap(in_order, NULL, 3);
   double ns = seer_distance_ns(pool);
-  assert_true(ns > 0 && isfinite(ns));
+  assert_true(ns >= 0 && isfinite(ns));  // 0: by a clock that is coarse
   seer_pool_destroy(pool);
 }
 
