@@ -254,8 +254,8 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
   put_curve(&out, r, false);
   put_curve(&out, r, true);
   seer_text_put(&out, "<h2>Tasks</h2>\n");
-  put_tasks(&out, r, campaign, network, latency_s > 0 ? choices : NULL,
-      choices && latency_s > 0 ? latency_s : totals.estimated_s);
+  const seer_choice *run = latency_s > 0 ? choices : NULL;
+  put_tasks(&out, r, campaign, network, run, run ? latency_s : totals.estimated_s);
   put_counts(&out, &totals);
   put_settings(&out, context, seer_campaign_families(campaign));
   if (r->n_note) seer_text_put(&out, "<h2>Notes</h2><ul>\n");

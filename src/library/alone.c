@@ -66,7 +66,7 @@ static void clear(const seer_network *network, seer_alone *out) {
 }
 
 seer_status seer_alone_time(seer_context *context, const seer_network *network, const char *folder,
-    double seconds, seer_alone *out, bool *out_is_timed) {
+    double seconds, seer_alone *out) {
   seer_arena *arena = seer_arena_create("alone");
   seer_use use;
   clear(network, out);
@@ -75,7 +75,6 @@ seer_status seer_alone_time(seer_context *context, const seer_network *network, 
   for (uint32_t s = 0; !status && s < network->n_set; s++)
     status = time_set(context, &use, network, s, seconds / network->n_set, out);
   if (!status) out->distance_ns = seer_distance_ns(use.pool);
-  *out_is_timed = !status;
   if (status) clear(network, out);
   for (uint32_t t = 0; t < network->n_task; t++)
     if (out->n_steps[t] > 0) out->step_s[t] /= out->n_steps[t];

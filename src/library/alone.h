@@ -11,17 +11,18 @@ typedef struct {
   // of a run, the median, as `bench` tells it; of several sets of shapes the mean
   double latency_s;
   // [n_task], the caller's. What one step of a task takes: its share of all steps, in profiles, of
-  // the latency, so that n_steps * step_s of all tasks add up to the latency, but for steps that
-  // are no task's. n_steps: of all sets. A task without a step has 0.
+  // the latency, so that n_steps * step_s of all tasks add up to the latency, of several sets of
+  // shapes to that of all of them, but for steps that are no task's. n_steps: of all sets. A task
+  // without a step has 0.
   double *step_s;
   uint32_t *n_steps;
   double distance_ns;  // between the threads that ran it (measure/distance.h)
 } seer_alone;
 
 // Opens the library in `folder` and runs all of its sets of shapes, for about `seconds` in all,
-// longer where a run is long. False: these inputs lead to a side of an If that could not be built;
+// longer where a run is long. Where these inputs lead to a side of an If that could not be built,
 // that is said (seer_say), and all is 0. Errors: those of loading and running.
 SEER_MUST_USE seer_status seer_alone_time(seer_context *context, const seer_network *network,
-    const char *folder, double seconds, seer_alone *out, bool *out_is_timed);
+    const char *folder, double seconds, seer_alone *out);
 
 #endif

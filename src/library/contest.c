@@ -23,7 +23,6 @@
 
 typedef struct {
   seer_use use;
-  int32_t *n_steps;  // by set
   uint32_t **task_of;  // by set, by step; UINT32_MAX: none
   seer_step_info *info;  // room for the steps of any set
 } side;
@@ -32,7 +31,6 @@ typedef struct {
 static seer_status name_steps(side *s, const seer_network *network, uint32_t set) {
   seer_use *use = &s->use;
   int32_t n = seer_use_n_steps(use);
-  s->n_steps[set] = n;
   s->task_of[set] = SEER_NEW_ARRAY(use->arena, uint32_t, n + 1);
   SEER_TRY(seer_use_time_steps(use, 1, s->info, n));
   for (int32_t i = 0; i < n; i++)
@@ -49,7 +47,6 @@ static seer_status open_side(
     if (n > n_most) n_most = n;
   }
   out->info = SEER_NEW_ARRAY(arena, seer_step_info, n_most + 1);
-  out->n_steps = SEER_NEW_ARRAY(arena, int32_t, w->network->n_set);
   out->task_of = SEER_NEW_ARRAY(arena, uint32_t *, w->network->n_set);
   for (uint32_t set = 0; set < w->network->n_set; set++) {
     SEER_TRY(seer_use_select(&out->use, (int32_t)set));

@@ -118,9 +118,8 @@ static seer_status store_times(void *user) {
 // and each task in it, is what is told from here on.
 static seer_status keep_times(trial *t) {
   const seer_whole *w = t->w;
-  bool is_timed;
-  SEER_TRY(seer_alone_time(w->context, w->network, w->folder, w->seconds, &t->alone, &is_timed));
-  if (!is_timed) return SEER_OK;
+  SEER_TRY(seer_alone_time(w->context, w->network, w->folder, w->seconds, &t->alone));
+  if (t->alone.latency_s <= 0) return SEER_OK;
   for (uint32_t k = 0; k < w->network->n_task; k++)
     w->choices[k].network_seconds = t->alone.step_s[k];
   choose_by_records(t, store_times);
