@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/wire/socket.h"
+
 #define SECOND_NS 1000000000u
 #define HELLO_TIMEOUT_NS (20u * (uint64_t)SECOND_NS)
 #define SEND_TIMEOUT_NS (20u * (uint64_t)SECOND_NS)  // a worker that waits reads at once
@@ -86,14 +88,13 @@ static seer_status hear_hello(seer_child *child, uint64_t timeout_ns) {
   seer_arena *arena = seer_arena_create("hello");
   seer_wire_header header;
   const void *payload;
-  seer_message_hello hello = {""};
-  seer_status status = seer_wire_receive(child->fd, arena, timeout_ns, &header, &payload);
+  seer_message_hello hello,
+      own = seer_message_hello_here(seer_context_target(child->home->context));
+  seer_status status = seer_socket_receive(child->fd, arena, timeout_ns, &header, &payload);
   if (!status && header.type != SEER_WIRE_HELLO)
     status = SEER_FAIL(CORRUPT, "its first message is of type %d", (int)header.type);
   if (!status) status = seer_message_get_hello(payload, header.n_bytes, arena, &hello);
-  if (!status && strcmp(hello.version, SEER_VERSION) != 0)
-    status = SEER_FAIL(
-        CORRUPT, "it is of version %s, this program is of %s", hello.version, SEER_VERSION);
+  if (!status) status = seer_status_context(seer_message_hello_fits(&own, &hello), "its hello");
   seer_arena_destroy(arena);
   return status;
 }
@@ -205,7 +206,7 @@ static seer_status tell(seer_child *child, size_t index, const seer_message_task
   seer_text text;
   seer_text_init(&text, arena);
   seer_message_put_task(&text, task);
-  seer_status status = seer_wire_send(child->fd, SEER_WIRE_TASK, 0, &text, SEND_TIMEOUT_NS);
+  seer_status status = seer_socket_send(child->fd, SEER_WIRE_TASK, 0, &text, SEND_TIMEOUT_NS);
   seer_arena_destroy(arena);
   child->knows[index] = status == SEER_OK;
   return status;
@@ -215,14 +216,14 @@ seer_status seer_child_ask(seer_child *child, size_t index, const seer_message_t
     seer_wire_type type, const seer_text *message) {
   SEER_TRY(tell(child, index, task));
   child->has_begun = false;
-  return seer_wire_send(child->fd, type, ++child->seq, message, SEND_TIMEOUT_NS);
+  return seer_socket_send(child->fd, type, ++child->seq, message, SEND_TIMEOUT_NS);
 }
 
 seer_status seer_child_hear(seer_child *child, seer_wire_type type, seer_arena *arena,
     uint64_t timeout_ns, bool *out_has_begun, const void **out_payload, size_t *out_n) {
   seer_wire_header header;
   *out_n = 0;
-  SEER_TRY(seer_wire_receive(child->fd, arena, timeout_ns, &header, out_payload));
+  SEER_TRY(seer_socket_receive(child->fd, arena, timeout_ns, &header, out_payload));
   *out_has_begun = header.type == SEER_WIRE_BEGUN && !child->has_begun;
   if ((!*out_has_begun && (int)header.type != (int)type + 1) || header.seq != child->seq)
     return SEER_FAIL(CORRUPT, "answer of type %d to request %u, expected type %d to request %u",

@@ -4,7 +4,7 @@
 #ifndef SEER_MEASURE_CHILD_H
 #define SEER_MEASURE_CHILD_H
 
-#include "measure/message.h"
+#include "measure/wire/message.h"
 #include "setup/context.h"
 
 // What all workers of a tuner have in common; kept by its children.

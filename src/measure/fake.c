@@ -12,7 +12,7 @@
 #include "learn/feature.h"
 #include "measure/backends.h"
 #include "measure/local/devices.h"
-#include "measure/message.h"
+#include "measure/wire/message.h"
 
 #define NOISE 0.15  // the factor is in [1 - NOISE, 1 + NOISE]
 #define FAILURE_SHARE 64  // one in so many fails

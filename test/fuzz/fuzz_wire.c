@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "measure/message.h"
+#include "measure/wire/message.h"
 #include "space/lower.h"
 
 #define MAX_PACK_BYTES (1 << 20)
@@ -103,10 +103,11 @@ static void round_trip(seer_wire_type type, const any *message, seer_arena *aren
     abort();
 }
 
-static void lower(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena) {
-  seer_status status = seer_message_fits_schedule(list, schedule);
+static void lower(
+    const seer_sketch_list *list, const char *text, seer_arena *arena, seer_schedule *out) {
+  seer_status status = seer_message_read_schedule(list, text, arena, out);
   seer_loop *loop;
-  if (!status) must(seer_loop_lower(list, schedule, arena, &loop));
+  if (!status) must(seer_loop_lower(list, out, arena, &loop));
   seer_status_free(status);
 }
 
@@ -129,12 +130,13 @@ static void pack(const seer_sketch_list *list, uint32_t nth, const seer_kernel *
 
 static void use(
     const seer_sketch_list *list, seer_wire_type type, const any *m, seer_arena *arena) {
-  if (type == SEER_WIRE_BUILD) lower(list, &m->build.schedule, arena);
+  seer_schedule schedule = {0};
+  if (type == SEER_WIRE_BUILD) lower(list, m->build.schedule, arena, &schedule);
   if (type == SEER_WIRE_RUN) pack(list, 0, &m->run.kernel);
   if (type != SEER_WIRE_CHECK) return;
   for (int i = 0; i < 2; i++) {
-    lower(list, &m->check.schedule[i], arena);
-    pack(list, m->check.schedule[i].sketch, &m->check.kernel[i]);
+    lower(list, m->check.schedule[i], arena, &schedule);
+    pack(list, schedule.sketch, &m->check.kernel[i]);
   }
 }
 

@@ -42,10 +42,11 @@ static seer_status send_build(
   SEER_TRY(seer_local_index_of(batch->tasks, request->task, &index));
   seer_text text;
   seer_text_init(&text, batch->arena);
-  const seer_message_build message = {request->task, request->schedule};
+  const seer_local_task *task = &batch->tasks->task[index];
+  const seer_message_build message = {
+      request->task, seer_schedule_print(task->task.sketches, &request->schedule, batch->arena)};
   seer_message_put_build(&text, &message);
-  seer_status status =
-      seer_child_ask(&b->child, index, &batch->tasks->task[index].message, SEER_WIRE_BUILD, &text);
+  seer_status status = seer_child_ask(&b->child, index, &task->message, SEER_WIRE_BUILD, &text);
   if (!status) {
     b->job = job;
     b->deadline_ns = seer_os_now_ns() + SEER_CHILD_SET_UP_NS;

@@ -352,8 +352,9 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
     seer_measured_class *out_class, char *message, size_t message_bytes) {
   uint64_t index;
   SEER_TRY(seer_local_index_of(&m->tasks, request->task, &index));
+  const seer_sketch_list *sketches = m->tasks.task[index].task.sketches;
   seer_schedule reference;
-  seer_schedule_default(m->tasks.task[index].task.sketches, 0, &reference);
+  seer_schedule_default(sketches, 0, &reference);
   seer_built builds[2];
   seer_measure_result results[2], answer = {.cls = SEER_MEASURED_OK};
   const seer_schedule schedules[2] = {request->schedule, reference};
@@ -365,8 +366,10 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
     return SEER_OK;
   }
   seer_message_check *order = SEER_NEW(m->batch, seer_message_check);
-  *order = (seer_message_check){
-      request->task, {request->schedule, reference}, {*builds[0].kernel, *builds[1].kernel}};
+  *order = (seer_message_check){request->task,
+      {seer_schedule_print(sketches, &request->schedule, m->batch),
+          seer_schedule_print(sketches, &reference, m->batch)},
+      {*builds[0].kernel, *builds[1].kernel}};
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_check(&text, order);

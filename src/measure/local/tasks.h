@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
-#include "measure/message.h"
+#include "measure/wire/message.h"
 
 #define SEER_LOCAL_START_PATIENCE_NS 5000000000u  // for memory and processes to be there
 

@@ -11,7 +11,8 @@
 
 #include "base/map.h"
 #include "base/os_fault.h"
-#include "measure/message.h"
+#include "measure/wire/message.h"
+#include "measure/wire/socket.h"
 #include "measure/worker/runner.h"
 #include "space/lower.h"
 
@@ -76,16 +77,17 @@ static void tell_begun(void *user) {
   const worker *w = user;
   seer_text nothing;
   seer_text_init(&nothing, w->job);
-  seer_status_free(seer_wire_send(w->fd, SEER_WIRE_BEGUN, w->seq, &nothing, SEND_TIMEOUT_NS));
+  seer_status_free(seer_socket_send(w->fd, SEER_WIRE_BEGUN, w->seq, &nothing, SEND_TIMEOUT_NS));
 }
 
 // ---- building
 static seer_status build(worker *w, const seer_message_build *order, seer_kernel *kernel) {
   const seer_worker_task_state *task;
+  seer_schedule schedule;
   SEER_TRY(find_task(w, order->task, &task));
-  SEER_TRY(seer_message_fits_schedule(task->sketches, &order->schedule));
+  SEER_TRY(seer_message_read_schedule(task->sketches, order->schedule, w->job, &schedule));
   seer_loop *loop = NULL;
-  SEER_TRY(seer_loop_lower(task->sketches, &order->schedule, w->job, &loop));
+  SEER_TRY(seer_loop_lower(task->sketches, &schedule, w->job, &loop));
   return seer_codegen_build(w->codegen, loop, "candidate", w->job, kernel);
 }
 
@@ -143,11 +145,12 @@ static seer_status answer_run(worker *w, const request *r, seer_text *out) {
   return SEER_OK;
 }
 
-static seer_status fits_check(const seer_worker_task_state *task, const seer_message_check *order) {
+static seer_status read_check(const worker *w, const seer_worker_task_state *task,
+    const seer_message_check *order, seer_schedule out[2]) {
   for (int i = 0; i < 2; i++) {
-    SEER_TRY(seer_message_fits_schedule(task->sketches, &order->schedule[i]));
+    SEER_TRY(seer_message_read_schedule(task->sketches, order->schedule[i], w->job, &out[i]));
     SEER_TRY(seer_message_fits_kernel(
-        task->dag, task->sketches->sketch[order->schedule[i].sketch], &order->kernel[i]));
+        task->dag, task->sketches->sketch[out[i].sketch], &order->kernel[i]));
   }
   return SEER_OK;
 }
@@ -158,10 +161,11 @@ static seer_status answer_check(worker *w, const request *r, seer_text *out) {
   const seer_worker_task_state *task = NULL;
   SEER_TRY(seer_message_get_check(r->payload, r->n_bytes, w->job, order));
   seer_status status = find_task(w, order->task, &task);
-  if (!status) status = fits_check(task, order);
+  seer_schedule schedule[2];
+  if (!status) status = read_check(w, task, order, schedule);
   if (!status) {
-    status = seer_runner_check(w->runner, task, &order->kernel[0], &order->schedule[0],
-        &order->kernel[1], &order->schedule[1], w->job, &result);
+    status = seer_runner_check(w->runner, task, &order->kernel[0], &schedule[0], &order->kernel[1],
+        &schedule[1], w->job, &result);
   }
   put_result(out, status, &result);
   return SEER_OK;
@@ -216,7 +220,7 @@ static seer_status handle(worker *w, seer_wire_type type, const request *r, seer
 }
 
 static seer_status send(worker *w, seer_wire_type type, uint32_t seq, const seer_text *text) {
-  seer_status status = seer_wire_send(w->fd, type, seq, text, SEND_TIMEOUT_NS);
+  seer_status status = seer_socket_send(w->fd, type, seq, text, SEND_TIMEOUT_NS);
   if (!status) seer_os_reach("idle");
   return status;
 }
@@ -224,14 +228,14 @@ static seer_status send(worker *w, seer_wire_type type, uint32_t seq, const seer
 static seer_status serve(worker *w) {
   seer_text hello;
   seer_text_init(&hello, w->job);
-  const seer_message_hello message = {SEER_VERSION};
+  const seer_message_hello message = seer_message_hello_here(seer_context_target(w->context));
   seer_message_put_hello(&hello, &message);
   SEER_TRY(send(w, SEER_WIRE_HELLO, 0, &hello));
   for (;;) {
     seer_arena_reset(w->job);
     seer_wire_header header;
     request r;
-    SEER_TRY(seer_wire_receive(w->fd, w->job, UINT64_MAX, &header, &r.payload));
+    SEER_TRY(seer_socket_receive(w->fd, w->job, UINT64_MAX, &header, &r.payload));
     r.seq = w->seq = header.seq;
     r.n_bytes = (size_t)header.n_bytes;
     if (header.type == SEER_WIRE_TASK) {

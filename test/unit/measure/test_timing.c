@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/stats.h"
-#include "measure/message.h"
+#include "measure/wire/message.h"
 #include "support/test.h"
 
 static void near(double value, double want, double by) {

@@ -1,21 +1,30 @@
-// message.h - what the tuner and its workers tell each other, as payloads of wire.h.
+// message.h - what the tuner and its workers tell each other, as payloads of wire.h. Schedules go
+// by the names of their sketch and knobs, never by numbers.
 // `put` writes a message, `get` reads one: every number within its range, every length within the
 // payload, nothing behind the last field; else CORRUPT. What a message says of a task can be held
 // against the task only by who has it: `fits` does, before anything follows an index of it.
 // In `get`, texts, packs and objects are copied into `arena`; nothing points into the payload.
 //
 // Threads: any. After CORRUPT `out` is of no use.
-#ifndef SEER_MEASURE_MESSAGE_H
-#define SEER_MEASURE_MESSAGE_H
+#ifndef SEER_MEASURE_WIRE_MESSAGE_H
+#define SEER_MEASURE_WIRE_MESSAGE_H
 
 #include "code/kernel.h"
 #include "measure/measure.h"
-#include "measure/wire.h"
+#include "measure/wire/wire.h"
 
-// HELLO: the program's version, which must be the parent's.
+// HELLO: what a worker is made of and works for; all but its speed must be the tuner's.
 typedef struct {
-  const char *version;
+  const char *version, *revision;  // measure/wire/revision.h
+  uint64_t target_key;
+  double peak_gflops;  // of one thread, as its target says
 } seer_message_hello;
+// This program's, for a target.
+seer_message_hello seer_message_hello_here(const seer_target *target);
+// Errors: INVALID: `other` is another program, or works for another target; the message goes on
+// from who it is: "is of version 0.2.0, this program is of 0.1.0".
+SEER_MUST_USE seer_status seer_message_hello_fits(
+    const seer_message_hello *own, const seer_message_hello *other);
 
 // TASK
 typedef struct {
@@ -30,7 +39,7 @@ typedef struct {
 // BUILD
 typedef struct {
   uint32_t task;
-  seer_schedule schedule;
+  const char *schedule;  // text form
 } seer_message_build;
 
 // BUILT: a kernel, or why there is none.
@@ -53,7 +62,7 @@ typedef struct {
 // CHECK: a candidate and its reference; CHECKED is a seer_measure_result
 typedef struct {
   uint32_t task;
-  seer_schedule schedule[2];
+  const char *schedule[2];
   seer_kernel kernel[2];
 } seer_message_check;
 
@@ -100,10 +109,10 @@ SEER_MUST_USE seer_status seer_message_get_result(
 SEER_MUST_USE seer_status seer_message_get_compared(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_compared *out);
 
-// A schedule of the list: its sketch is there, it has as many knobs as that one, each in its
-// domain, and what it comes to is what candidates may be.
-SEER_MUST_USE seer_status seer_message_fits_schedule(
-    const seer_sketch_list *list, const seer_schedule *schedule);
+// A schedule of the list from its text, one that candidates may be. CORRUPT: it is none here, or
+// means another one here: what is at a limit of these sketches.
+SEER_MUST_USE seer_status seer_message_read_schedule(
+    const seer_sketch_list *list, const char *text, seer_arena *arena, seer_schedule *out);
 // A kernel of the task `dag`: its arguments are buffers that the task has, of their sizes.
 // `sketch` (NULL: nothing is packed from real weights): what its packed arguments are made from.
 SEER_MUST_USE seer_status seer_message_fits_kernel(

@@ -1,5 +1,6 @@
-// wire.h - messages between the tuner and its worker processes: a frame, then a payload, over one
-// socket. Both ends are this program, of one version; nothing is believed for that: a worker may
+// wire.h - messages as bytes: a frame, then a payload of fields. How they travel is not known here:
+// over a socket between a tuner and its worker processes (socket.h), or through a fleet's broker
+// (fleet/). Both ends are this program, of one revision; nothing is believed for that: a worker may
 // die in the middle of anything, be another program, or have had its memory written over by a
 // candidate. So sizes, type, version and a hash are checked for every message, and every field is
 // checked when it is read (message.h).
@@ -8,14 +9,13 @@
 //   0 "SEER"   4 u16 version   6 u16 type   8 u32 seq   12 u32 zero   16 u64 n_bytes   24 u64 hash
 // of the payload.
 //
-// Threads: one at a time for each end of a socket.
-#ifndef SEER_MEASURE_WIRE_H
-#define SEER_MEASURE_WIRE_H
+// Pure. Threads: any.
+#ifndef SEER_MEASURE_WIRE_WIRE_H
+#define SEER_MEASURE_WIRE_WIRE_H
 
-#include "base/os.h"
 #include "base/text.h"
 
-#define SEER_WIRE_VERSION 4
+#define SEER_WIRE_VERSION 5
 #define SEER_WIRE_FRAME_BYTES 32
 #define SEER_WIRE_MAX_BYTES (1u << 28)
 
@@ -40,16 +40,14 @@ typedef struct {
   uint64_t n_bytes, hash;
 } seer_wire_header;
 
-// CORRUPT says what of the frame is not as it must be. For tests.
+// Errors: RESOURCE: the payload is longer than a message may be.
+SEER_MUST_USE seer_status seer_wire_print_frame(seer_wire_type type, uint32_t seq,
+    const seer_text *payload, uint8_t out[SEER_WIRE_FRAME_BYTES]);
+// CORRUPT says what of the frame is not as it must be.
 SEER_MUST_USE seer_status seer_wire_parse_frame(
     const uint8_t bytes[SEER_WIRE_FRAME_BYTES], seer_wire_header *out);
-
-// TIMEOUT: the other end does not read; RESOURCE, IO: it is gone. Never a signal.
-SEER_MUST_USE seer_status seer_wire_send(
-    int fd, seer_wire_type type, uint32_t seq, const seer_text *payload, uint64_t timeout_ns);
-// Payload in `arena`. TIMEOUT, IO (the other end is gone), CORRUPT.
-SEER_MUST_USE seer_status seer_wire_receive(int fd, seer_arena *arena, uint64_t timeout_ns,
-    seer_wire_header *out_header, const void **out_payload);
+// header->n_bytes of payload. CORRUPT: they are not those that were sent.
+SEER_MUST_USE seer_status seer_wire_check(const seer_wire_header *header, const void *payload);
 
 // ---- fields
 void seer_wire_put_u32(seer_text *out, uint32_t value);

@@ -3,12 +3,15 @@
 // largest schedule, SEER_WIRE_MAX_BYTES for everything of variable length. Sizes of memory are
 // limited to 2^40 bytes, so that sums of them cannot overflow.
 
-#include "measure/message.h"
+#include "measure/wire/message.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "measure/wire/revision.h"
+
 #define MAX_VERSION_BYTES 64
+#define MAX_SCHEDULE_BYTES 65536
 #define MAX_SYMBOL_BYTES 256
 #define MAX_BUFFER_BYTES ((uint64_t)1 << 40)
 #define MAX_PACK_STEP ((int64_t)1 << 40)  // strides and extents
@@ -20,18 +23,12 @@ static reader begin(const void *payload, size_t n_bytes) {
 }
 
 // ---- parts
-static void put_schedule(seer_text *out, const seer_schedule *schedule) {
-  seer_wire_put_u32(out, schedule->sketch);
-  seer_wire_put_u32(out, schedule->n);
-  for (uint32_t k = 0; k < schedule->n; k++) seer_wire_put_u32(out, schedule->knob[k]);
+static void put_text(seer_text *out, const char *text) {
+  seer_wire_put_bytes(out, text, strlen(text));
 }
 
-static void get_schedule(reader *r, seer_schedule *out) {
-  memset(out, 0, sizeof(*out));
-  out->sketch = (uint16_t)seer_wire_get_max(r, UINT16_MAX, "a schedule's sketch");
-  out->n = (uint16_t)seer_wire_get_max(r, SEER_SCHEDULE_MAX_KNOBS, "a schedule's number of knobs");
-  for (uint32_t k = 0; k < out->n; k++)
-    out->knob[k] = (uint16_t)seer_wire_get_max(r, UINT16_MAX, "a knob");
+static const char *get_schedule(reader *r, seer_arena *arena) {
+  return seer_wire_get_text(r, MAX_SCHEDULE_BYTES, "a schedule", arena);
 }
 
 static void put_pack(seer_text *out, const seer_pack *pack) {
@@ -86,7 +83,7 @@ static void get_arg(reader *r, bool is_last, seer_arena *arena, seer_kernel_arg 
 }
 
 static void put_kernel(seer_text *out, const seer_kernel *kernel) {
-  seer_wire_put_bytes(out, kernel->symbol, strlen(kernel->symbol));
+  put_text(out, kernel->symbol);
   seer_wire_put_u32(out, kernel->n_phase);
   for (uint32_t p = 0; p < kernel->n_phase; p++) seer_wire_put_u32(out, kernel->n_parts[p]);
   seer_wire_put_u32(out, kernel->n_arg);
@@ -140,7 +137,7 @@ void seer_message_put_task(seer_text *out, const seer_message_task *message) {
   seer_wire_put_u32(out, (uint32_t)message->space);
   seer_wire_put_f64(out, message->tolerance);
   seer_wire_put_u64(out, message->network_weight_bytes);
-  seer_wire_put_bytes(out, message->dag, strlen(message->dag));
+  put_text(out, message->dag);
 }
 
 seer_status seer_message_get_task(
@@ -156,15 +153,14 @@ seer_status seer_message_get_task(
 
 void seer_message_put_build(seer_text *out, const seer_message_build *message) {
   seer_wire_put_u32(out, message->task);
-  put_schedule(out, &message->schedule);
+  put_text(out, message->schedule);
 }
 
 seer_status seer_message_get_build(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_build *out) {
-  (void)arena;
   reader r = begin(payload, n_bytes);
   out->task = seer_wire_get_u32(&r);
-  get_schedule(&r, &out->schedule);
+  out->schedule = get_schedule(&r, arena);
   return seer_wire_end(&r, "an order to build");
 }
 
@@ -191,7 +187,7 @@ seer_status seer_message_get_run(
 
 void seer_message_put_check(seer_text *out, const seer_message_check *message) {
   seer_wire_put_u32(out, message->task);
-  for (int i = 0; i < 2; i++) put_schedule(out, &message->schedule[i]);
+  for (int i = 0; i < 2; i++) put_text(out, message->schedule[i]);
   for (int i = 0; i < 2; i++) put_kernel(out, &message->kernel[i]);
 }
 
@@ -199,7 +195,7 @@ seer_status seer_message_get_check(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_check *out) {
   reader r = begin(payload, n_bytes);
   out->task = seer_wire_get_u32(&r);
-  for (int i = 0; i < 2; i++) get_schedule(&r, &out->schedule[i]);
+  for (int i = 0; i < 2; i++) out->schedule[i] = get_schedule(&r, arena);
   for (int i = 0; i < 2; i++) get_kernel(&r, arena, &out->kernel[i]);
   return seer_wire_end(&r, "an order to check");
 }
@@ -223,15 +219,42 @@ seer_status seer_message_get_compare(
 }
 
 // ---- from a worker
+seer_message_hello seer_message_hello_here(const seer_target *target) {
+  return (seer_message_hello){
+      SEER_VERSION, seer_revision(), seer_target_key(target), target->peak_gflops};
+}
+
+seer_status seer_message_hello_fits(
+    const seer_message_hello *own, const seer_message_hello *other) {
+  if (strcmp(other->version, own->version) != 0)
+    return SEER_FAIL(
+        INVALID, "is of version %s, this program is of %s", other->version, own->version);
+  if (strcmp(other->revision, own->revision) != 0)
+    return SEER_FAIL(INVALID, "is of version %s, too, but its sources are %s and this program's %s",
+        own->version, other->revision, own->revision);
+  if (other->target_key == own->target_key) return SEER_OK;
+  return SEER_FAIL(INVALID, "works for target %016" PRIx64 ", wanted is %016" PRIx64,
+      other->target_key, own->target_key);
+}
+
 void seer_message_put_hello(seer_text *out, const seer_message_hello *message) {
-  seer_wire_put_bytes(out, message->version, strlen(message->version));
+  put_text(out, message->version);
+  put_text(out, message->revision);
+  seer_wire_put_u64(out, message->target_key);
+  seer_wire_put_f64(out, message->peak_gflops);
+}
+
+static const char *get_version(reader *r, const char *what, seer_arena *arena) {
+  return seer_text_safe(arena, seer_wire_get_text(r, MAX_VERSION_BYTES, what, arena));
 }
 
 seer_status seer_message_get_hello(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_hello *out) {
   reader r = begin(payload, n_bytes);
-  const char *version = seer_wire_get_text(&r, MAX_VERSION_BYTES, "the version", arena);
-  out->version = seer_text_safe(arena, version);
+  out->version = get_version(&r, "the version", arena);
+  out->revision = get_version(&r, "the revision", arena);
+  out->target_key = seer_wire_get_u64(&r);
+  out->peak_gflops = seer_wire_get_seconds(&r, "the peak");
   return seer_wire_end(&r, "a hello");
 }
 
@@ -318,21 +341,18 @@ seer_status seer_message_get_compared(
 }
 
 // ---- what fits a task
-seer_status seer_message_fits_schedule(
-    const seer_sketch_list *list, const seer_schedule *schedule) {
-  if (schedule->sketch >= list->n)
-    return SEER_FAIL(CORRUPT, "sketch %u, the task has %u", schedule->sketch, list->n);
-  uint32_t n_knob = list->sketch[schedule->sketch]->n_knob;
-  if (schedule->n != n_knob)
-    return SEER_FAIL(CORRUPT, "%u knobs, the sketch has %u", schedule->n, n_knob);
-  seer_schedule normal = *schedule;
-  seer_schedule_normalise(list, &normal);
-  for (uint32_t k = 0; k < n_knob; k++) {
-    if (normal.knob[k] == schedule->knob[k]) continue;
-    return SEER_FAIL(CORRUPT, "knob %s is %u, at its limit it is %u",
-        list->sketch[schedule->sketch]->knob[k].name, schedule->knob[k], normal.knob[k]);
+seer_status seer_message_read_schedule(
+    const seer_sketch_list *list, const char *text, seer_arena *arena, seer_schedule *out) {
+  seer_status status = seer_schedule_parse(list, "schedule", text, strlen(text), out);
+  if (status) {
+    seer_status wrong = SEER_FAIL(CORRUPT, "%s", seer_status_message(status));
+    seer_status_free(status);
+    return wrong;
   }
-  seer_reject reject = seer_schedule_check(list, schedule);
+  const char *own = seer_schedule_print(list, out, arena);
+  if (strcmp(own, text) != 0)
+    return SEER_FAIL(CORRUPT, "a schedule that means another one here:\n%s", own);
+  seer_reject reject = seer_schedule_check(list, out);
   if (reject == SEER_REJECT_NONE) return SEER_OK;
   return SEER_FAIL(CORRUPT, "a schedule that no search makes: %s", seer_reject_name(reject));
 }

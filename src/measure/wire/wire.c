@@ -1,6 +1,6 @@
-// wire.c - frames on a socket, and fields in a payload.
+// wire.c - frames, and fields in a payload.
 
-#include "measure/wire.h"
+#include "measure/wire/wire.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,11 @@ static uint64_t load(const uint8_t *at, size_t n_bytes) {
 }
 
 // ---- frames
-static void print_frame(seer_wire_type type, uint32_t seq, const seer_text *payload, uint8_t *out) {
+seer_status seer_wire_print_frame(seer_wire_type type, uint32_t seq, const seer_text *payload,
+    uint8_t out[SEER_WIRE_FRAME_BYTES]) {
+  if (payload->n_bytes > SEER_WIRE_MAX_BYTES)
+    return SEER_FAIL(RESOURCE, "a message of %zu bytes, at most %u are allowed", payload->n_bytes,
+        SEER_WIRE_MAX_BYTES);
   memset(out, 0, SEER_WIRE_FRAME_BYTES);
   memcpy(out, magic, sizeof magic);
   store(out + 4, SEER_WIRE_VERSION, 2);
@@ -29,6 +33,7 @@ static void print_frame(seer_wire_type type, uint32_t seq, const seer_text *payl
   store(out + 8, seq, 4);
   store(out + 16, payload->n_bytes, 8);
   store(out + 24, seer_hash_bytes(payload->data, payload->n_bytes, 0), 8);
+  return SEER_OK;
 }
 
 seer_status seer_wire_parse_frame(
@@ -52,31 +57,10 @@ seer_status seer_wire_parse_frame(
       SEER_WIRE_MAX_BYTES);
 }
 
-seer_status seer_wire_send(
-    int fd, seer_wire_type type, uint32_t seq, const seer_text *payload, uint64_t timeout_ns) {
-  if (payload->n_bytes > SEER_WIRE_MAX_BYTES)
-    return SEER_FAIL(RESOURCE, "a message of %zu bytes, at most %u are allowed", payload->n_bytes,
-        SEER_WIRE_MAX_BYTES);
-  uint8_t frame[SEER_WIRE_FRAME_BYTES];
-  print_frame(type, seq, payload, frame);
-  SEER_TRY(seer_os_send_all(fd, frame, sizeof frame, timeout_ns));
-  return payload->n_bytes ? seer_os_send_all(fd, payload->data, payload->n_bytes, timeout_ns)
-                          : SEER_OK;
-}
-
-seer_status seer_wire_receive(int fd, seer_arena *arena, uint64_t timeout_ns,
-    seer_wire_header *out_header, const void **out_payload) {
-  uint8_t frame[SEER_WIRE_FRAME_BYTES];
-  *out_payload = NULL;
-  SEER_TRY(seer_os_read_all(fd, frame, sizeof frame, timeout_ns));
-  SEER_TRY(seer_wire_parse_frame(frame, out_header));
-  uint8_t *data = SEER_NEW_ARRAY(arena, uint8_t, out_header->n_bytes + 1);
-  if (out_header->n_bytes) SEER_TRY(seer_os_read_all(fd, data, out_header->n_bytes, timeout_ns));
-  if (seer_hash_bytes(data, out_header->n_bytes, 0) != out_header->hash)
-    return SEER_FAIL(
-        CORRUPT, "a message of %" PRIu64 " bytes was damaged on its way", out_header->n_bytes);
-  *out_payload = data;
-  return SEER_OK;
+seer_status seer_wire_check(const seer_wire_header *header, const void *payload) {
+  if (seer_hash_bytes(payload, header->n_bytes, 0) == header->hash) return SEER_OK;
+  return SEER_FAIL(
+      CORRUPT, "a message of %" PRIu64 " bytes was damaged on its way", header->n_bytes);
 }
 
 // ---- writing fields
