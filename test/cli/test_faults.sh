@@ -107,7 +107,7 @@ expect_text stderr "$WORK/file"
 case ${TEST_CFLAGS:-} in
   *address*) ;;
   *)
-    expect_status 1 "$FAMILYSEER" tune mlp --trials 10 --max-memory 0.1 --records c.sqlite
+    expect_status 1 "$FAMILYSEER" tune mlp --trials 10 --max-memory 0.02 --records c.sqlite
     expect_text stderr "worker runner"
     ;;
 esac

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "safety"))
+import limits  # noqa: E402
+
 FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 MODEL = "test/fuzz/corpus/onnx/net0.onnx"
 MIB = 1 << 20
@@ -21,10 +24,9 @@ def run(args, limit):
 
 
 def main():
-    with open(FAMILYSEER, "rb") as file:
-        if b"__asan_init" in file.read():
-            print("AddressSanitizer reserves more address space than there is memory")
-            return 77
+    if limits.is_sanitized():
+        print("AddressSanitizer reserves more address space than there is memory")
+        return 77
     # The libraries alone need some: start where the program can say its version.
     start = next(n for n in range(64, 4096, 16) if run(["version"], n * MIB).returncode == 0)
     failed = ended = 0

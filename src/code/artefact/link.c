@@ -2,12 +2,12 @@
 // target. Bytes repeat: inputs in plan order, no paths, no build id, no debug sections. Only
 // seer_model_v1 is exported; what is asked of libc is in runtime/libc.inc, without versions.
 #include <llvm-c/Core.h>
-#include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <string.h>
 
 #include "base/recover.h"
 #include "code/artefact/internal.h"
+#include "code/llvm/llvm.h"
 #include "runtime/cpu.h"
 #include "setup/isa.h"
 
@@ -39,10 +39,7 @@ static void add_number(LLVMModuleRef module, const char *symbol, uint64_t number
 // A function may stand in the table several times: for each plan that runs it.
 static seer_status emit_plan(const seer_target *target, const seer_built_library *library,
     seer_arena *arena, const void **out_data, size_t *out_bytes) {
-  LLVMInitializeAllTargetInfos();
-  LLVMInitializeAllTargets();
-  LLVMInitializeAllTargetMCs();
-  LLVMInitializeAllAsmPrinters();
+  seer_llvm_init();
   LLVMContextRef context = LLVMContextCreate();
   LLVMModuleRef module = LLVMModuleCreateWithNameInContext("plan", context);
   LLVMSetTarget(module, target->triple);

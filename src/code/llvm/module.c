@@ -40,11 +40,19 @@ struct seer_codegen {
   LLVMPassBuilderOptionsRef options;
 };
 
+#define INIT_TARGET(name)               \
+  do {                                  \
+    LLVMInitialize##name##TargetInfo(); \
+    LLVMInitialize##name##Target();     \
+    LLVMInitialize##name##TargetMC();   \
+    LLVMInitialize##name##AsmPrinter(); \
+  } while (0)
+
+// Those of seer_isa, and no others: what is named here is what a program is linked with.
 static void init_targets(void) {
-  LLVMInitializeAllTargetInfos();
-  LLVMInitializeAllTargets();
-  LLVMInitializeAllTargetMCs();
-  LLVMInitializeAllAsmPrinters();
+  INIT_TARGET(X86);
+  INIT_TARGET(AArch64);
+  INIT_TARGET(RISCV);
 }
 
 void seer_llvm_init(void) {
