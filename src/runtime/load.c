@@ -7,6 +7,7 @@ typedef int seer_rt_not_empty;
 #ifndef SEER_RT_EMBEDDED
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -27,6 +28,47 @@ static seer_rt_code refuse(
       "%s: a model of another version: interface %u with a table of %u bytes, must be 1 with at "
       "least %zu",
       so_path, api->abi_version, api->struct_size, offsetof(seer_model_api, session_bind_input));
+}
+
+// Processors that libraries are made for, by ELF's number of them.
+static const struct {
+  uint16_t number;
+  const char *name;
+} machines[] = {{EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"}, {EM_RISCV, "riscv64"}};
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#elif defined(__riscv)
+#define OWN_MACHINE EM_RISCV
+#else
+#define OWN_MACHINE EM_NONE
+#endif
+
+// Whose library it is that is of no use here; NULL where that is not why. The loader's own words
+// for it are "No such file or directory".
+static const char *other_machine(const char *path) {
+  unsigned char header[20];  // up to e_machine
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return NULL;
+  bool is_elf = read(fd, header, sizeof header) == (ssize_t)sizeof header &&
+      memcmp(header, ELFMAG, SELFMAG) == 0;
+  close(fd);
+  uint16_t number = (uint16_t)(header[18] | header[19] << 8);
+  for (size_t k = 0; is_elf && k < sizeof machines / sizeof machines[0]; k++) {
+    if (machines[k].number == number && number != OWN_MACHINE) return machines[k].name;
+  }
+  return NULL;
+}
+
+static seer_rt_code refuse_library(
+    const char *so_path, const char *path, char *message, size_t message_bytes) {
+  const char *why = dlerror(), *machine = other_machine(path);
+  if (machine)
+    return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
+        "%s: a library for %s processors, of which this is none", so_path, machine);
+  return seer_rt_fail(SEER_RT_NOT_FOUND, message, message_bytes, "%s", why);
 }
 
 // Which file is at `path`: its number, and when it was last written to. (fstat is no symbol of
@@ -83,7 +125,7 @@ seer_rt_code seer_model_load(const char *so_path, void **out_library,
   if (n < 0 || (size_t)n >= sizeof path)
     return seer_rt_fail(SEER_RT_INVALID, message, message_bytes, "path of the model is too long");
   void *library = open_now(path);
-  if (!library) return seer_rt_fail(SEER_RT_NOT_FOUND, message, message_bytes, "%s", dlerror());
+  if (!library) return refuse_library(so_path, path, message, message_bytes);
   const seer_model_api *(*get)(void) = NULL;
   void *symbol = dlsym(library, "seer_model_v1");
   memcpy(&get, &symbol, sizeof get);

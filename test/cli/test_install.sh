@@ -19,6 +19,16 @@ build app familyseer-runtime
 expect_status 0 ./app a/model.so
 expect_text stdout "'output' begins with"
 
+# The runtime for other processors is the installed one.
+for archive in "$prefix"/lib/familyseer/*/libseer_rt.a; do
+  [ -e "$archive" ] || continue
+  triple=$(basename "$(dirname "$archive")")-linux-gnu
+  expect_status 0 "$prefix/bin/familyseer" compile mlp -o b -O1 --target "$triple"
+  echo "no archive" > "$archive"
+  expect_status 1 "$prefix/bin/familyseer" compile mlp -o b -O1 --target "$triple"
+  expect_text stderr "lib/familyseer/${triple%%-*}/libseer_rt.a"
+done
+
 # The runtime's sources are in the program.
 expect_status 0 "$prefix/bin/familyseer" compile mlp -o c -O1 --emit c
 expect_status 0 env -u MAKEFLAGS make -C c CFLAGS=-O1

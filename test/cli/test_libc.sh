@@ -23,6 +23,10 @@ check_references() { # FILE
 }
 check_references a/model.so
 check_references "$TEST_BUILD_DIR/libfamilyseer_runtime.so"
+if [ -e "$TEST_BUILD_DIR/aarch64/libseer_rt.a" ]; then  # by another compiler, with other headers
+  expect_status 0 "$FAMILYSEER" compile mlp -o cross -O1 --target aarch64-linux-gnu
+  check_references cross/model.so
+fi
 
 # Of each name the libc at hand still has a version from before 2.18.
 libc=$(ldd "$FAMILYSEER" | awk '$1 == "libc.so.6" {print $3}')

@@ -96,4 +96,6 @@ BELOW = [
     F("processors have shared locks", "guard", "src/measure/lock.c", "path, cpu), false, lock", "path, cpu), true, lock", "test_tune_lock"),
     F("who hangs is asked again as it is", "stale", QUEUE + "devices.c", "SEER_MEASURED_RUN_TIMEOUT, \"the run took too long\");\n  return restart(all, k, work);",
       "SEER_MEASURED_RUN_TIMEOUT, \"the run took too long\");\n  return work->user ? SEER_OK : restart(all, k, work);", "test_measure_queue"),
+    F("a feature of Arm at another's bit", "number", "src/runtime/cpu_features.inc", 'SEER_CPU_ARM("dotprod", HWCAP, 20)',
+      'SEER_CPU_ARM("dotprod", HWCAP, 21)', "peer_cross"),
 ]

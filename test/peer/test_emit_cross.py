@@ -7,15 +7,12 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-import onnx
-
 sys.dont_write_bytecode = True
 from emit_nets import NETS  # noqa: E402
-from peer import SKIP, STRICT, check_model, familyseer, make_library, run_tests, safe  # noqa: E402
+from emulated import ANSWER, PLAIN_ARM, emulated, run_emulated  # noqa: E402
+from peer import SKIP, STRICT, check_model, familyseer, make_library, run_tests  # noqa: E402
 
-ANSWER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "answer.c")
-PLAIN_ARM, PLAIN_RISCV = "cortex-a57", "rv64"
+PLAIN_RISCV = "rv64"
 VECTORS_RISCV = "rv64,v=true,vext_spec=v1.0,vlen=128"
 # Names: target, architecture, processor of qemu, compiler, flags, make's goal.
 WAYS = {
@@ -45,11 +42,6 @@ def missing(arch, cc):
     return [program for program in needed if not shutil.which(program)]
 
 
-def emulated(arch, cpu, program, *words):
-    return subprocess.run([f"qemu-{arch}", "-L", f"/usr/{arch}-linux-gnu", "-cpu", cpu, program, *map(str, words)],
-                          capture_output=True, text=True, check=False)
-
-
 def build(folder, arch, cc, flags, goal):
     """The library, and `answer` beside it."""
     tools = [f"AR={arch}-linux-gnu-ar", f"OBJCOPY={arch}-linux-gnu-objcopy"]
@@ -64,28 +56,12 @@ def build(folder, arch, cc, flags, goal):
         os.remove(os.path.join(folder, "weights.bin"))
 
 
-def run(folder, feeds, out, threads, arch, cpu):
-    words = []
-    for k, (name, x) in enumerate(feeds.items()):
-        path = os.path.join(out, f"in{k}")
-        np.ascontiguousarray(x).tofile(path)
-        words.append(f"{name}={path}")
-    done = emulated(arch, cpu, os.path.join(folder, "answer"), os.path.join(folder, "model.so"), threads, out, *words)
-    assert done.returncode == 0, f"answer: status {done.returncode}\n{done.stderr}"
-    answers = {}
-    for k, line in enumerate(done.stdout.splitlines()):
-        name, kind, *dims = line.split(" ")
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(int(kind))
-        answers[safe(name)] = np.fromfile(os.path.join(out, str(k)), dtype).reshape([int(d) for d in dims])
-    return answers
-
-
 def network(name, word):
     target, arch, cpu, cc, flags, goal = WAYS[word]
     build_net, how = NETS[name]
     check_model(f"{name} {word}", build_net(), flags=["--emit", "c", "--target", target], threads=(2,),
                 make=lambda folder: build(folder, arch, cc, flags, goal),
-                run=lambda folder, feeds, out, n: run(folder, feeds, out, n, arch, cpu), **how)
+                run=lambda folder, feeds, out, n: run_emulated(folder, feeds, out, n, arch, cpu), **how)
 
 
 def lacking(word, cpu, *lacks):

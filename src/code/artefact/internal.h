@@ -206,7 +206,8 @@ void seer_build_made(
 void seer_build_sort_made(seer_made_list *list);
 
 // ---- link.c: model.so and model.o, and the kernels in them. As seer_build_form has them.
-// Errors: UNSUPPORTED the target is of another architecture than this machine, or none.
+// Errors: UNSUPPORTED the target has no instruction set; NOT_FOUND no runtime for its processors
+// was built here.
 SEER_MUST_USE seer_status seer_build_can_link(const seer_target *target, const char *out_dir);
 SEER_MUST_USE seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
     const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);

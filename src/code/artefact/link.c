@@ -99,29 +99,31 @@ static seer_status emit_plan(const seer_target *target, const seer_built_library
   return status;
 }
 
-// The archive: beside this program or library (a build folder), in the installation that it is in
-// (bin/familyseer, lib/libfamilyseer.so), where the build or the installation put it.
-static seer_status find_archive(seer_arena *arena, const char **out_path) {
-  const char *self = NULL, *candidate[4] = {NULL};
+// The archive for processors of `isa`: beside this program or library (a build folder), in the
+// installation that it is in (bin/familyseer, lib/libfamilyseer.so), where the build or the
+// installation put it. That for other processors than this program's is there in a folder of their
+// name. NULL: there is none.
+static const char *find_archive(seer_isa isa, seer_arena *arena) {
+  seer_cpu_facts here;
+  seer_cpu_read(&here);
+  const char *name = "libseer_rt.a", *self = NULL, *folder[4] = {NULL};
+  if (strcmp(seer_isa_name(isa), here.architecture) != 0)
+    name = seer_os_path_join(arena, seer_isa_name(isa), name);
   bool is_library;
   seer_status status = seer_os_self_path(arena, &self, &is_library);
   if (!status) {
-    const char *folder = seer_os_path_dir(arena, self);
-    candidate[0] = seer_os_path_join(arena, folder, "libseer_rt.a");
-    candidate[1] = seer_os_path_join(
-        arena, folder, is_library ? "familyseer/libseer_rt.a" : "../lib/familyseer/libseer_rt.a");
+    folder[0] = seer_os_path_dir(arena, self);
+    folder[1] =
+        seer_os_path_join(arena, folder[0], is_library ? "familyseer" : "../lib/familyseer");
   }
   seer_status_free(status);
-  candidate[2] = SEER_BUILD_DIR "/libseer_rt.a";
-  candidate[3] = SEER_INSTALL_LIBDIR "/libseer_rt.a";
-  for (uint32_t i = 0; i < SEER_COUNT_OF(candidate); i++) {
-    if (!candidate[i] || !seer_os_exists(candidate[i])) continue;
-    *out_path = candidate[i];
-    return SEER_OK;
+  folder[2] = SEER_BUILD_DIR;
+  folder[3] = SEER_INSTALL_LIBDIR;
+  for (uint32_t i = 0; i < SEER_COUNT_OF(folder); i++) {
+    const char *path = folder[i] ? seer_os_path_join(arena, folder[i], name) : NULL;
+    if (path && seer_os_exists(path)) return path;
   }
-  return SEER_FAIL(NOT_FOUND,
-      "libseer_rt.a (the runtime for model.so) is neither beside this program nor in %s",
-      SEER_INSTALL_LIBDIR);
+  return NULL;
 }
 
 static seer_status find_first(
@@ -168,23 +170,38 @@ static seer_status run_linker(const char *const *argv, const char *log_path, see
   return SEER_FAIL(INTERNAL, "%s ended with status %d: %s", argv[0], exit_status, log ? log : "");
 }
 
-// The runtime's archive is of the machine that familyseer was built for.
-seer_status seer_build_can_link(const seer_target *target, const char *out_dir) {
-  (void)out_dir;  // model.so and model.o are nobody else's names
+// Of the target's processors, in `arena`.
+static seer_status need_archive(
+    const seer_target *target, seer_arena *arena, const char **out_path) {
+  seer_isa isa;
   if (seer_target_is_c(target))
     return SEER_FAIL(UNSUPPORTED,
         "target '%s' has no instruction set that objects could be made for: --emit c writes the "
         "library as C",
         target->triple);
-  seer_cpu_facts here;
-  seer_isa isa;
-  seer_cpu_read(&here);
-  if (seer_isa_of(target->triple, &isa) && strcmp(seer_isa_name(isa), here.architecture) == 0)
-    return SEER_OK;
-  return SEER_FAIL(UNSUPPORTED,
-      "no model.so can be linked for %s here: the runtime that goes into it (libseer_rt.a) is for "
-      "%s; compile on such a machine",
-      target->triple, here.architecture);
+  if (!seer_isa_of(target->triple, &isa))
+    return SEER_FAIL(UNSUPPORTED,
+        "no model.so can be linked for %s: it is none of x86_64, aarch64 and riscv64",
+        target->triple);
+  *out_path = find_archive(isa, arena);
+  if (*out_path) return SEER_OK;
+  return SEER_FAIL(NOT_FOUND,
+      "no model.so can be linked for %s here: the runtime that goes into it (libseer_rt.a for %s) "
+      "is neither beside this program nor in %s. %s; --emit c writes the library as C",
+      target->triple, seer_isa_name(isa), SEER_INSTALL_LIBDIR,
+      isa == SEER_ISA_RISCV64
+          ? "None is made for that processor on others"
+          : "A build makes it that has clang and the headers of that processor's libc (Debian: "
+            "libc6-dev-arm64-cross or libc6-dev-amd64-cross)");
+}
+
+seer_status seer_build_can_link(const seer_target *target, const char *out_dir) {
+  (void)out_dir;  // model.so and model.o are nobody else's names
+  seer_arena *arena = seer_arena_create("archive");
+  const char *path = NULL;
+  seer_status status = need_archive(target, arena, &path);
+  seer_arena_destroy(arena);
+  return status;
 }
 
 // What LLVM may need for the kernels that are made at a time, several threads asking at once; when
@@ -244,7 +261,7 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
   seer_arena *arena = files->arena;
   const char *work_dir = files->work_dir, *so_path = seer_build_add_file(files, "model.so");
   const char *archive = NULL, *linker = NULL;
-  SEER_TRY(find_archive(arena, &archive));
+  SEER_TRY(need_archive(target, arena, &archive));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
   const char *script = seer_os_path_join(arena, work_dir, "exports");
   static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
@@ -267,18 +284,18 @@ static const char *const copiers[] = {"/usr/bin/llvm-objcopy-19",
 // they are made local.
 seer_status seer_build_relink(const seer_context *context, const seer_built_kernels *kernels,
     const seer_built_library *library, seer_built_files *files) {
+  const seer_target *target = seer_context_target(context);
   seer_arena *arena = files->arena;
   const char *work_dir = files->work_dir, *object_path = seer_build_add_file(files, "model.o");
   const char *archive = NULL, *linker = NULL, *copier = NULL;
-  SEER_TRY(find_archive(arena, &archive));
+  SEER_TRY(need_archive(target, arena, &archive));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
   SEER_TRY(find_first(copiers, SEER_COUNT_OF(copiers), "llvm-objcopy (package llvm-19)", &copier));
   const char *const flags[] = {
       "-r", "-o", object_path, "--build-id=none", "--strip-debug", "--threads=1"};
   command_line line = begin(kernels, linker, arena);
   for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
-  SEER_TRY(
-      put_inputs(&line, seer_context_target(context), kernels, library, archive, work_dir, arena));
+  SEER_TRY(put_inputs(&line, target, kernels, library, archive, work_dir, arena));
   const char *log = seer_os_path_join(arena, work_dir, "log");
   SEER_TRY(run_linker(line.argv, log, arena));
   const char *const localise[] = {
