@@ -1,0 +1,149 @@
+// net.c - connecting, sending and receiving on sockets that never block: every wait is a poll with
+// what is left of the caller's time.
+
+#include "base/net.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/os.h"
+#include "base/os/resolve.h"
+#include "base/os_fault.h"
+
+// A peer that has gone without a word, while a connection waits: known after two minutes.
+#define IDLE_BEFORE_PROBES_S 60
+#define S_BETWEEN_PROBES 15
+#define MAX_PROBES 4
+#define MAX_WAIT_MS 3600000
+#define QUEUE_PAUSE_NS 2000000u
+
+_Static_assert(sizeof((struct sockaddr_un *)0)->sun_path == SEER_NET_MAX_PATH_BYTES + 1, "path");
+
+static bool is_short_of(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+// Whoever is not there may be there in a moment: IO, also where errno says that there is no file.
+static seer_status fail(int error, const char *what, const char *name) {
+  if (is_short_of(error)) return seer_os_fail(error, what, name);
+  return SEER_FAIL(IO, "%s: %s: %s", name, what, strerror(error));
+}
+
+static uint64_t left_of(uint64_t until_ns) {
+  uint64_t now = seer_os_now_ns();
+  return until_ns == UINT64_MAX ? UINT64_MAX : until_ns > now ? until_ns - now : 0;
+}
+
+// ---- connecting
+static void watch_peer(int fd) {  // what cannot be set is done without
+  const int on = 1, idle = IDLE_BEFORE_PROBES_S, between = S_BETWEEN_PROBES, most = MAX_PROBES;
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &most, sizeof most);
+}
+
+static seer_status finish(int fd, uint64_t until_ns, const char *name) {
+  for (;;) {
+    uint64_t left_ms = (left_of(until_ns) + 999999) / 1000000;
+    struct pollfd wait = {fd, POLLOUT, 0};
+    int n = poll(&wait, 1, left_ms > MAX_WAIT_MS ? MAX_WAIT_MS : (int)left_ms);
+    if (n > 0) break;
+    if (n < 0 && errno != EINTR) return fail(errno, "cannot wait", name);
+    if (left_of(until_ns) == 0) return SEER_FAIL(TIMEOUT, "%s: no answer in time", name);
+  }
+  int error = 0;
+  socklen_t n_bytes = sizeof error;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) != 0) error = errno;
+  return error ? fail(error, "cannot connect", name) : SEER_OK;
+}
+
+static seer_status connect_to(const struct sockaddr *address, socklen_t n_bytes, uint64_t until_ns,
+    const char *name, int *out_fd) {
+  *out_fd = -1;
+  if (seer_os_fault_hits()) return fail(EIO, "cannot connect", name);
+  int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return fail(errno, "cannot connect", name);
+  // A Unix socket whose queue is full says EAGAIN, and no poll tells when there is room again.
+  int error;
+  while ((error = connect(fd, address, n_bytes) == 0 ? 0 : errno) == EAGAIN &&
+      seer_os_now_ns() < until_ns)
+    seer_os_sleep_ns(QUEUE_PAUSE_NS);
+  seer_status status = SEER_OK;
+  if (error == EINPROGRESS || error == EINTR) {
+    status = finish(fd, until_ns, name);
+  } else if (error == EAGAIN) {
+    status = SEER_FAIL(TIMEOUT, "%s: its queue of connections is full", name);
+  } else if (error) {
+    status = fail(error, "cannot connect", name);
+  }
+  if (status) {
+    seer_os_close(fd);
+    return status;
+  }
+  if (address->sa_family != AF_UNIX) watch_peer(fd);
+  *out_fd = fd;
+  return SEER_OK;
+}
+
+static uint64_t share_of(uint64_t until_ns, size_t n) {
+  return until_ns == UINT64_MAX ? until_ns : seer_os_now_ns() + left_of(until_ns) / n;
+}
+
+seer_status seer_net_connect(const char *host, uint16_t port, uint64_t until_ns, int *out_fd) {
+  char name[300];
+  (void)snprintf(name, sizeof name, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, (unsigned)port);
+  *out_fd = -1;
+  struct addrinfo *list;
+  SEER_TRY(seer_net_resolve(host, port, until_ns, &list));
+  size_t n_left = 0;
+  for (const struct addrinfo *at = list; at; at = at->ai_next) n_left++;
+  seer_status status = SEER_OK;
+  for (const struct addrinfo *at = list; at && *out_fd < 0; at = at->ai_next, n_left--) {
+    seer_status_free(status);
+    status = connect_to(at->ai_addr, at->ai_addrlen, share_of(until_ns, n_left), name, out_fd);
+  }
+  freeaddrinfo(list);
+  return status;
+}
+
+seer_status seer_net_connect_path(const char *path, uint64_t until_ns, int *out_fd) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t n = strlen(path);
+  SEER_ASSERT(n <= SEER_NET_MAX_PATH_BYTES, "a path of %zu bytes", n);
+  memcpy(address.sun_path, path, n);
+  return connect_to((const struct sockaddr *)&address, sizeof address, until_ns, path, out_fd);
+}
+
+// ---- bytes
+seer_status seer_net_send(
+    int fd, const void *data, size_t n_bytes, uint64_t until_ns, const char *name) {
+  SEER_TRYF(seer_os_send_all(fd, data, n_bytes, left_of(until_ns)), "sending to %s", name);
+  return SEER_OK;
+}
+
+seer_status seer_net_receive(
+    int fd, void *data, size_t cap_bytes, uint64_t until_ns, const char *name, size_t *out_n) {
+  *out_n = 0;
+  if (seer_os_fault_hits()) return fail(EIO, "cannot receive", name);
+  for (;;) {
+    ssize_t n = recv(fd, data, cap_bytes, MSG_DONTWAIT);
+    if (n > 0) {
+      *out_n = (size_t)n;
+      return SEER_OK;
+    }
+    if (n == 0) return SEER_FAIL(IO, "%s: has closed the connection", name);
+    if (errno != EINTR && errno != EAGAIN) return fail(errno, "cannot receive", name);
+    bool is_ready;
+    if (!seer_os_poll_in(&fd, 1, left_of(until_ns), &is_ready))
+      return SEER_FAIL(TIMEOUT, "%s: no answer in time", name);
+  }
+}
