@@ -248,9 +248,15 @@ seer_status seer_context_set(seer_context *context, const char *name, const char
   return SEER_OK;
 }
 
+// A password is no option: it has no flag, which would stand in lists of processes, and is not kept
+// here (measure/fleet/redis.h).
+static bool is_secret(const char *variable) {
+  return strncmp(variable, "SEER_FLEET_PASSWORD=", strlen("SEER_FLEET_PASSWORD=")) == 0;
+}
+
 static seer_status read_environment(seer_context *context) {
   for (char **at = environ; at && *at; at++) {
-    if (strncmp(*at, "SEER_", 5) != 0) continue;
+    if (strncmp(*at, "SEER_", 5) != 0 || is_secret(*at)) continue;
     const char *equals = strchr(*at, '=');
     if (!equals) continue;
     const char *name = seer_arena_strndup(context->arena, *at, (size_t)(equals - *at));

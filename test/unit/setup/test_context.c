@@ -156,6 +156,7 @@ static void environment_is_read_and_checked(void **state) {
   seer_context *other;
   setenv("SEER_TRIALS", "7", 1);
   setenv("SEERNOT", "7", 1);
+  setenv("SEER_FLEET_PASSWORD", "geheim", 1);  // no option
   must(seer_context_create(&other));
   assert_int_equal(seer_context_i64(other, SEER_OPT_TRIALS), 7);
   must(seer_context_set(other, "trials", "8"));
