@@ -37,7 +37,6 @@ typedef struct {
   seer_target target;
   const seer_sketch_list *list;
   seer_codegen *codegen;
-  seer_jit *jit;
   double flops;
   double phase_s[SEER_DAG_MAX_STAGES];  // best of each phase of the last kernel
 } bench;
@@ -48,12 +47,12 @@ static double time_schedule(bench *b, const seer_schedule *schedule, double budg
   seer_arena *arena = seer_arena_create("candidate");
   seer_loop *loop;
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
-  uint64_t handle;
+  seer_loaded loaded;
   die(seer_loop_lower(b->list, schedule, arena, &loop));
   double start = now_s();
   die(seer_codegen_build(b->codegen, loop, "kernel", arena, kernel));
   *out_build_s = now_s() - start;
-  die(seer_jit_load(b->jit, kernel, phase, &handle));
+  die(seer_kernel_load(kernel, phase, &loaded));
   void *buffers[SEER_DAG_MAX_BUFFERS];
   for (uint32_t k = 0; k < kernel->n_arg; k++) {
     size_t n = (kernel->arg[k].n_bytes + 127) & ~(size_t)63;
@@ -76,7 +75,7 @@ static double time_schedule(bench *b, const seer_schedule *schedule, double budg
     if (t < best) best = t;
   }
   for (uint32_t k = 0; k < kernel->n_arg; k++) free(buffers[k]);
-  seer_jit_unload(b->jit, handle);
+  seer_object_unload(&loaded);
   kernel->object = NULL;
   seer_arena_destroy(arena);
   return best;
@@ -255,7 +254,6 @@ int main(int argc, char **argv) {
     die(seer_choose_untuned(&alone, list, 0, seed, 0, &schedule, &unused));
   }
   if (is_run) {
-    die(seer_jit_create(&b.jit));
     FILE *log = log_path ? fopen(log_path, "w") : NULL;
     if (log_path && !log) die(SEER_FAIL(IO, "cannot write %s", log_path));
     if (n_search > 0) search(&b, (uint32_t)n_search, seed, sketch, text, log, &schedule);
@@ -273,7 +271,6 @@ int main(int argc, char **argv) {
     if (loops) puts(seer_loop_print(loop, b.arena));
     if (ir || assembly) puts(seer_codegen_print(b.codegen, loop, assembly, b.arena));
   }
-  seer_jit_destroy(b.jit);
   seer_codegen_destroy(b.codegen);
   seer_arena_destroy(b.arena);
   return 0;

@@ -352,10 +352,9 @@ static double geometric_mean(const double *ratio, size_t n) {
 
 // One of two kernels of a triple, loaded.
 typedef struct {
-  seer_jit *jit;
+  seer_loaded loaded;
   seer_kernel kernel;
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
-  uint64_t handle;
   void **buffers;
 } runnable;
 
@@ -393,8 +392,7 @@ static void fill(void *data, uint64_t n_bytes, seer_dtype dtype, uint32_t seed) 
 }
 
 static void load(runnable *r, seer_arena *arena) {
-  die(seer_jit_create(&r->jit));
-  die(seer_jit_load(r->jit, &r->kernel, r->phase, &r->handle));
+  die(seer_kernel_load(&r->kernel, r->phase, &r->loaded));
   r->buffers = SEER_NEW_ARRAY(arena, void *, r->kernel.n_arg + 1);
   for (uint32_t a = 0; a < r->kernel.n_arg; a++) {
     size_t n = ((size_t)r->kernel.arg[a].n_bytes + 127) & ~(size_t)63;
@@ -406,8 +404,7 @@ static void load(runnable *r, seer_arena *arena) {
 
 static void unload(runnable *r) {
   for (uint32_t a = 0; a < r->kernel.n_arg; a++) free(r->buffers[a]);
-  seer_jit_unload(r->jit, r->handle);
-  seer_jit_destroy(r->jit);
+  seer_object_unload(&r->loaded);
 }
 
 static void run(const runnable *r) {

@@ -102,7 +102,7 @@ static seer_status least_target(seer_arena *arena, seer_target *out) {
 
 typedef struct {
   seer_codegen *codegen;
-  seer_jit *jit;
+  seer_loaded loaded;
   void *memory[SEER_DAG_MAX_BUFFERS];  // by argument; owned
   uint32_t max_threads, n_threads;  // 0 and more; how many places there are
   // The kernel's arguments by thread: all the same but the last, the thread's own scratch.
@@ -194,17 +194,14 @@ static seer_status run(const extraction *x, uint32_t buf, const void *const *inp
   seer_kernel *kernel = SEER_NEW(arena, seer_kernel);
   SEER_TRY(seer_codegen_create(NULL, target, &m->codegen));
   SEER_TRY(seer_codegen_build(m->codegen, loop, "constant", arena, kernel));
-  SEER_TRY(seer_jit_create(&m->jit));
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
-  uint64_t handle;
-  SEER_TRY(seer_jit_load(m->jit, kernel, phase, &handle));
+  SEER_TRY(seer_kernel_load(kernel, phase, &m->loaded));
   const seer_dag *dag = list->sketch[schedule.sketch]->dag;
   SEER_TRY(bind_arguments(x, buf, dag, kernel, input, out_data, arena, m));
   for (uint32_t p = 0; p < kernel->n_phase; p++) {
     phase_call call = {phase[p], m};
     seer_parallel(m->max_threads, kernel->n_parts[p], run_part, &call);
   }
-  seer_jit_unload(m->jit, handle);
   return SEER_OK;
 }
 
@@ -231,7 +228,7 @@ seer_status seer_constant_eval(const seer_dag *dag, uint32_t buf, const void *co
   } else {
     machine m = {.max_threads = n_threads};
     status = run(x, buf, input, arena, &m, out_data);
-    if (m.jit) seer_jit_destroy(m.jit);
+    seer_object_unload(&m.loaded);
     if (m.codegen) seer_codegen_destroy(m.codegen);
     for (uint32_t a = 0; a < SEER_DAG_MAX_BUFFERS; a++) free(m.memory[a]);
     if (status) status = seer_status_context(status, "evaluating constant %s", dag->buf[buf].name);

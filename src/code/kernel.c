@@ -39,3 +39,10 @@ void seer_kernel_set_scratch(seer_kernel *kernel, uint64_t n_bytes) {
   kernel->scratch_bytes = n_bytes;
   kernel->arg[kernel->n_arg++] = (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = n_bytes};
 }
+
+seer_status seer_kernel_load(
+    const seer_kernel *kernel, seer_kernel_phase *out_phase, seer_loaded *out_loaded) {
+  SEER_ASSERT(kernel->format == SEER_KERNEL_ELF, "format %d", (int)kernel->format);
+  return seer_object_load(kernel->object, kernel->n_object_bytes, kernel->symbol, kernel->n_phase,
+      out_phase, out_loaded);
+}

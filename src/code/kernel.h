@@ -7,10 +7,11 @@
 //
 // Memory: a kernel, its texts and its object are in the arena that is given; packs are the loop's.
 //
-// Threads: a code generator and a JIT are one thread's at a time.
+// Threads: a code generator is one thread's at a time.
 #ifndef SEER_CODE_KERNEL_H
 #define SEER_CODE_KERNEL_H
 
+#include "code/object/object.h"
 #include "setup/context.h"
 #include "space/loop.h"
 
@@ -68,16 +69,9 @@ SEER_MUST_USE seer_status seer_codegen_build(seer_codegen *codegen, const seer_l
 const char *seer_codegen_print(
     seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena);
 
-// ---- in-process loading (ORC), for measuring and tests
-typedef void (*seer_kernel_phase)(void *const *buffers, uint32_t part);
-typedef struct seer_jit seer_jit;
-// Owned: seer_jit_destroy, which unloads all.
-SEER_MUST_USE seer_status seer_jit_create(seer_jit **out_jit);
-void seer_jit_destroy(seer_jit *jit);
-// Loads an object, which is copied; the functions live until seer_jit_unload(handle).
-// Errors: INTERNAL, in LLVM's words; nothing is loaded then.
-SEER_MUST_USE seer_status seer_jit_load(
-    seer_jit *jit, const seer_kernel *kernel, seer_kernel_phase *out_phase, uint64_t *out_handle);
-void seer_jit_unload(seer_jit *jit, uint64_t handle);
+// ---- in this process, for measuring and tests
+// Loads its object (code/object/object.h): n_phase functions, until seer_object_unload.
+SEER_MUST_USE seer_status seer_kernel_load(
+    const seer_kernel *kernel, seer_kernel_phase *out_phase, seer_loaded *out_loaded);
 
 #endif

@@ -222,4 +222,9 @@ CODE = [
       "peer_branch|test_front_on_host", ("If",)),
     F("parts begin where the whole does", "view", BUILD + "plan.c", "  put_arg(b, p->kind, p->offset + part_offset(b->graph, v),\n      (uint64_t)seer_dag_buf_elems",
       "  put_arg(b, p->kind, p->offset,\n      (uint64_t)seer_dag_buf_elems", "peer_parts|test_property_parts", ("Concat",)),
+    F("constants of 16 bytes at another place", "stride", "src/code/object/relocate.c", "wrong = put_low(&instruction, value, 4);",
+      "wrong = put_low(&instruction, value & ~(uint64_t)31, 4);", "test_code_object"),
+    F("an object's names end behind it", "bounds", "src/code/object/read.c", "symbol->st_name < o->n_names ? o->names", "symbol->st_name <= UINT32_MAX ? o->names",
+      "test_code_object|fuzz_object"),
+    F("memory stays writable", "guard", "src/code/object/load.c", "PROT_READ | PROT_EXEC)", "PROT_READ | PROT_WRITE | PROT_EXEC)", "test_code_object"),
 ]

@@ -14,7 +14,6 @@ struct jit_runner {
   seer_arena *arena;
   seer_target target;
   seer_codegen *codegen;
-  seer_jit *jit;
 };
 
 static sigjmp_buf crash_place;
@@ -36,13 +35,11 @@ jit_runner *jit_runner_create(const seer_target *target) {
     status = seer_target_detect(arena, &runner->target);
   }
   if (!status) status = seer_codegen_create(NULL, &runner->target, &runner->codegen);
-  if (!status) status = seer_jit_create(&runner->jit);
   SEER_ASSERT(!status, "%s", seer_status_message(status));
   return runner;
 }
 
 void jit_runner_destroy(jit_runner *runner) {
-  seer_jit_destroy(runner->jit);
   seer_codegen_destroy(runner->codegen);
   seer_arena_destroy(runner->arena);
 }
@@ -122,10 +119,10 @@ const char *jit_run(jit_runner *runner, const seer_loop *loop, void *const *data
     seer_arena *arena) {
   seer_kernel *kernel = SEER_NEW(arena, seer_kernel);
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
-  uint64_t handle = 0;
+  seer_loaded loaded;
   const char *unfit = build(runner, loop, kernel, arena);
   if (unfit) return unfit;
-  seer_status status = seer_jit_load(runner->jit, kernel, phase, &handle);
+  seer_status status = seer_kernel_load(kernel, phase, &loaded);
   if (status) {
     const char *message = seer_arena_printf(arena, "load: %s", seer_status_message(status));
     seer_status_free(status);
@@ -171,6 +168,6 @@ const char *jit_run(jit_runner *runner, const seer_loop *loop, void *const *data
   }
   if (!wrong && !is_intact(&g[n])) wrong = "wrote outside of the scratch";
   for (uint32_t k = 0; k < kernel->n_arg; k++) munmap(g[k].map, g[k].n_map);
-  seer_jit_unload(runner->jit, handle);
+  seer_object_unload(&loaded);
   return wrong;
 }

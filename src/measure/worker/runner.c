@@ -57,7 +57,6 @@ struct seer_runner {
   void *user;
   seer_pool *pool;
   seer_cores cores;
-  seer_jit *jit;
   seer_weight_pool weights;
   seer_pages scratch;
   uint64_t scratch_stride;
@@ -136,7 +135,6 @@ seer_status seer_runner_create(
       seer_context_target(context)->threads, seer_context_bool(context, SEER_OPT_PIN));
   seer_status status =
       runner->pool ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for a pool of threads");
-  if (!status) status = seer_jit_create(&runner->jit);
   if (status) {
     seer_runner_destroy(runner);
     return status;
@@ -148,7 +146,6 @@ seer_status seer_runner_create(
 void seer_runner_destroy(seer_runner *runner) {
   if (!runner) return;
   while (runner->n_held > 0) drop_held(runner, runner->n_held - 1);
-  if (runner->jit) seer_jit_destroy(runner->jit);
   if (runner->pool) seer_pool_destroy(runner->pool);
   seer_pages_clear(&runner->weights);
   seer_pages_clear(&runner->scratch);
@@ -163,8 +160,7 @@ static void tell_begun(const seer_runner *runner) {
 typedef struct {
   const seer_kernel *kernel;
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
-  uint64_t handle;
-  bool is_loaded;
+  seer_loaded loaded;
 } loaded;
 
 static seer_status load(seer_runner *runner, const seer_kernel *kernel, loaded *out) {
@@ -176,14 +172,7 @@ static seer_status load(seer_runner *runner, const seer_kernel *kernel, loaded *
         seer_pages_reserve(&runner->scratch, stride * seer_pool_threads(runner->pool), "scratch"));
     runner->scratch_stride = stride;
   }
-  SEER_TRY(seer_jit_load(runner->jit, kernel, out->phase, &out->handle));
-  out->is_loaded = true;
-  return SEER_OK;
-}
-
-static void unload(seer_runner *runner, loaded *l) {
-  if (l->is_loaded) seer_jit_unload(runner->jit, l->handle);
-  l->is_loaded = false;
+  return seer_kernel_load(kernel, out->phase, &out->loaded);
 }
 
 static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
@@ -330,7 +319,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
     out->seconds = seer_timing_seconds(timing, out->sample, out->n_samples);
   }
   seer_call_clear(&c);
-  unload(runner, &l);
+  seer_object_unload(&l.loaded);
   out->run_s = (double)(seer_os_now_ns() - start) * 1e-9;
   return status;
 }
@@ -405,8 +394,8 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   }
   seer_call_clear(&c);
   seer_call_clear(&d);
-  unload(runner, &l);
-  unload(runner, &r);
+  seer_object_unload(&l.loaded);
+  seer_object_unload(&r.loaded);
   return status;
 }
 
@@ -465,7 +454,7 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
   }
   for (uint32_t k = 0; k <= n; k++) {
     seer_call_clear(&turns[k].call);
-    unload(runner, &turns[k].code);
+    seer_object_unload(&turns[k].code.loaded);
   }
   free(turns);
   return status;

@@ -411,10 +411,8 @@ static void same_symbols_side_by_side(void **state) {
   memcpy(other, small, sizeof(small));
   *strstr(other, "1.0\n") = '3';
   seer_kernel *k = SEER_NEW(arena, seer_kernel), *l = SEER_NEW(arena, seer_kernel);
-  seer_jit *jit;
-  seer_status status = seer_jit_create(&jit);
-  if (!status)
-    status = seer_codegen_build(jit_runner_codegen(runner), parse(arena, small), "same", arena, k);
+  seer_status status =
+      seer_codegen_build(jit_runner_codegen(runner), parse(arena, small), "same", arena, k);
   if (!status)
     status = seer_codegen_build(jit_runner_codegen(runner), parse(arena, other), "same", arena, l);
   if (status) fail_msg("%s", seer_status_message(status));
@@ -423,18 +421,17 @@ static void same_symbols_side_by_side(void **state) {
   void *buffers[3] = {x, y, scratch};
   for (int round = 0; round < 3; round++) {
     seer_kernel_phase one = NULL, two = NULL;
-    uint64_t handle_one = 0, handle_two = 0;
-    status = seer_jit_load(jit, k, &one, &handle_one);
-    if (!status) status = seer_jit_load(jit, l, &two, &handle_two);
+    seer_loaded loaded_one, loaded_two;
+    status = seer_kernel_load(k, &one, &loaded_one);
+    if (!status) status = seer_kernel_load(l, &two, &loaded_two);
     if (status) fail_msg("%s", seer_status_message(status));
     one(buffers, 0);
     assert_true(y[0] == 1 && y[39] == 1);
-    seer_jit_unload(jit, handle_one);
+    seer_object_unload(&loaded_one);
     two(buffers, 0);
     assert_true(y[0] == 3 && y[39] == 3);
-    seer_jit_unload(jit, handle_two);
+    seer_object_unload(&loaded_two);
   }
-  seer_jit_destroy(jit);
   jit_runner_destroy(runner);
   seer_arena_destroy(arena);
 }
