@@ -1,6 +1,6 @@
 """Libraries that are linked here for aarch64, run in qemu's user mode by answer.c, against ONNX Runtime: small networks for a
-plain processor and for one with all that kernels may use; in check-full also MobileNetV2 and two layers of BERT. What a
-library needs of a processor is asked for where it is opened. SEER_TEST: timeout=300"""
+plain processor and for one with all that kernels may use; in check-full by random schedules, too, and MobileNetV2 and two
+layers of BERT. What a library needs of a processor is asked for where it is opened. SEER_TEST: timeout=300"""
 import os
 import shutil
 import subprocess
@@ -11,7 +11,9 @@ import numpy as np
 import onnx
 
 sys.dont_write_bytecode = True
-from emit_nets import NETS  # noqa: E402
+from onnx import TensorProto as T  # noqa: E402
+
+from emit_nets import NETS, array, model_of  # noqa: E402
 from emulated import ANSWER, PLAIN_ARM, emulated, run_emulated  # noqa: E402
 from peer import FULL, SKIP, check_model, familyseer, random_feeds, run_tests  # noqa: E402
 
@@ -41,7 +43,10 @@ def build_answer():
                     "-o", answer], check=True)
 
 
-def check(label, model, way, feeds=None, levels=("-O1",), threads=(2,), **how):
+LEVELS = ("-O1", "-O0", "--random-schedules=1", "--random-schedules=2") if FULL else ("-O1",)
+
+
+def check(label, model, way, feeds=None, levels=LEVELS, threads=(2,), **how):
     target, cpu = WAYS[way]
     check_model(f"{label} {way}", model, feeds, levels=levels, flags=["--target", target], threads=threads,
                 run=lambda folder, feeds, out, n: run_emulated(folder, feeds, out, n, ARCH, cpu, answer), **how)
@@ -55,7 +60,7 @@ def network(name, way):
 def mobilenet_v2():
     with tempfile.TemporaryDirectory() as tmp:
         familyseer("models", "--export", "mobilenet_v2", "-o", tmp)
-        check("mobilenet_v2", os.path.join(tmp, "mobilenet_v2.onnx"), "plain", threads=(1, 2), rtol=1e-4)
+        check("mobilenet_v2", os.path.join(tmp, "mobilenet_v2.onnx"), "plain", levels=("-O1",), threads=(1, 2), rtol=1e-4)
 
 
 def bert():
@@ -69,7 +74,23 @@ def bert():
         feeds = random_feeds(onnx.load(path))
         feeds["attention_mask"][:] = np.arange(32) < 27
         feeds["token_type_ids"] %= 2
-        check("bert", path, "plain", feeds, rtol=1e-4)
+        check("bert", path, "plain", feeds, levels=("-O1",), rtol=1e-4)
+
+
+def denormals():
+    """Numbers below the least normal one, times 2^100: 0 with --flush-denormals, on all threads, else not."""
+    n, least = 1 << 14, np.finfo(np.float32).tiny
+    x = (np.random.default_rng(1).uniform(0.01, 4, n) * least).astype(np.float32)
+    net = model_of([("Mul", ["x", "c"], ["y"], {})], [("x", T.FLOAT, [n])], [("y", T.FLOAT, [n])], [array("c", np.float32(2.0 ** 100))])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "net.onnx")
+        onnx.save(net, path)
+        for flags in ([], ["--flush-denormals"]):
+            out = os.path.join(folder, f"out{len(flags)}")
+            familyseer("compile", path, "-o", out, "-O0", "--target", WAYS["plain"][0], *flags)
+            y = run_emulated(out, {"x": x}, out, 2, ARCH, PLAIN_ARM, answer)["y"]
+            want = (np.where(x < least, 0, x) if flags else x) * np.float32(2.0 ** 100)
+            assert np.array_equal(y, want) and (y == 0).any() == bool(flags), (flags, y, want)
 
 
 def lacking(way, cpu, *lacks):
@@ -92,7 +113,7 @@ if needed:
     sys.exit(SKIP)
 build_answer()
 tests = [(f"{name} {way}", lambda n=name, w=way: network(n, w)) for name, way in (ALL if FULL else QUICK)]
-tests += [("lacking", lambda: lacking("all", PLAIN_ARM, "bf16", "dotprod", "fullfp16", "i8mm", "lse", "rdm"))]
+tests += [("denormals", denormals), ("lacking", lambda: lacking("all", PLAIN_ARM, "bf16", "dotprod", "fullfp16", "i8mm", "lse", "rdm"))]
 if FULL or sys.argv[1:]:
     tests += [("mobilenet_v2", mobilenet_v2), ("bert", bert)]
 run_tests(tests)
