@@ -1,6 +1,10 @@
 // schedule_sweep.h - one DAG under many schedules: of every sketch the default and random ones,
 // interpreted and compiled, held against the DAG's interpreter. The numbers, and when two of them
 // are the same, are the test's.
+//
+// A DAG of several reductions has dozens of sketches: all that its stages can be combined to, each
+// stage's own few. Then one schedule of each is enough, default or random in turns: every way of
+// every stage is still seen many times, both by default and at random.
 #ifndef SEER_TEST_SCHEDULE_SWEEP_H
 #define SEER_TEST_SCHEDULE_SWEEP_H
 
@@ -9,7 +13,7 @@
 
 typedef struct {
   const char *label;  // in messages
-  uint32_t n_samples;  // random schedules of a sketch, beside its default one
+  uint32_t n_samples;  // random schedules of a sketch, beside its default one, where they are few
   loop_expect_fill fill;
   // Whether `got` is what the DAG's interpreter gives, `want`, which has `n` elements.
   // NULL: yes; else what is wrong (in `arena`).
