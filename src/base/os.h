@@ -101,6 +101,7 @@ typedef struct {
   const char *stdout_path, *stderr_path;  // NULL: inherited
   uint64_t max_memory_bytes;  // RLIMIT_AS; 0: no limit
   const cpu_set_t *processors;  // that it may use; NULL: those that the caller may
+  const char *hidden_variable;  // of the environment, which it does not get; NULL: it gets all
 } seer_os_spawn_options;
 
 // The first of the folders of PATH that has `name`; a name with a slash stands for itself. NULL: it

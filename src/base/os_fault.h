@@ -22,6 +22,8 @@ bool seer_os_fault_hits(void);  // counts one call
 void seer_os_plant_death(const char *point, uint64_t nth, const char *once);
 // Whoever comes to `point` sleeps there; `point` is kept. One at a time. For tests.
 void seer_os_plant_pause(const char *point, uint64_t ns);
+// Whoever comes to `point` calls act(user), each time; all are kept. One at a time. For tests.
+void seer_os_plant_act(const char *point, void (*act)(void *user), void *user);
 void seer_os_reach(const char *point);
 
 // errno value -> status "<name>: <what>: <the system's words>".

@@ -68,7 +68,20 @@ void seer_os_plant_pause(const char *point, uint64_t ns) {
   pause_ns = ns;
 }
 
+static struct {
+  const char *point;
+  void (*act)(void *user);
+  void *user;
+} planted;
+
+void seer_os_plant_act(const char *point, void (*act)(void *user), void *user) {
+  planted.point = point;
+  planted.act = act;
+  planted.user = user;
+}
+
 void seer_os_reach(const char *point) {
+  if (planted.point && strcmp(point, planted.point) == 0) planted.act(planted.user);
   if (pause_point && strcmp(point, pause_point) == 0) seer_os_sleep_ns(pause_ns);
   for (size_t i = 0; i < n_deaths; i++) {
     death *d = &deaths[i];

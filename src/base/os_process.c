@@ -44,7 +44,8 @@ static void close_all_on_exec(void) {
 }
 
 // Runs in the child; returns only when something failed, with errno set.
-static void exec_child(const seer_os_spawn_options *options, pid_t parent) {
+static void exec_child(
+    const seer_os_spawn_options *options, char *const *environment, pid_t parent) {
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
@@ -74,7 +75,22 @@ static void exec_child(const seer_os_spawn_options *options, pid_t parent) {
   for (size_t i = 0; i < options->n_keep_fds; i++) {
     if (fcntl(options->keep_fds[i], F_SETFD, 0) != 0) return;
   }
-  execv(options->argv[0], (char *const *)(uintptr_t)options->argv);
+  execve(options->argv[0], (char *const *)(uintptr_t)options->argv, environment);
+}
+
+// The environment without `hidden` (NULL: all of it); free() for it. NULL: no memory.
+static char **environment_without(const char *hidden) {
+  size_t n = 0, n_hidden = hidden ? strlen(hidden) : 0;
+  while (environ && environ[n]) n++;
+  char **kept = malloc((n + 1) * sizeof *kept);
+  size_t n_kept = 0;
+  for (size_t i = 0; i < n && kept; i++) {
+    bool is_hidden =
+        hidden && strncmp(environ[i], hidden, n_hidden) == 0 && environ[i][n_hidden] == '=';
+    if (!is_hidden) kept[n_kept++] = environ[i];
+  }
+  if (kept) kept[n_kept] = NULL;
+  return kept;
 }
 
 const char *seer_os_find_program(const char *name, seer_arena *arena) {
@@ -95,21 +111,24 @@ seer_status seer_os_spawn(const seer_os_spawn_options *options, seer_os_process 
   if (seer_os_fault_hits()) return seer_os_fail(EAGAIN, "cannot start", path);
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return seer_os_fail(errno, "cannot start", path);
+  char **environment = environment_without(options->hidden_variable);
   pid_t parent = getpid();
   fflush(NULL);  // what stdio holds must not be written twice
-  pid_t pid = fork();
+  pid_t pid = environment ? fork() : -1;
   if (pid < 0) {
-    int error = errno;
+    int error = environment ? errno : ENOMEM;
+    free((void *)environment);
     close(report[0]);
     close(report[1]);
     return seer_os_fail(error, "cannot start", path);
   }
   if (pid == 0) {
-    exec_child(options, parent);
+    exec_child(options, environment, parent);
     int error = errno;
     if (write(report[1], &error, sizeof error) < 0) _exit(126);
     _exit(127);
   }
+  free((void *)environment);
   setpgid(pid, pid);  // here too: whoever comes first, so that a kill of the group cannot miss it
   close(report[1]);
   int error = 0;
@@ -213,28 +232,30 @@ void seer_os_thread_join(seer_os_thread *thread) {
   free(thread);
 }
 
-// The mask that the process began with: later ones may be our own pins. Written once, under
-// pthread_once.
+// The mask that the process began with, as later ones may be our own pins, and what its control
+// groups grant, which a confined process could not read later. Written once, under pthread_once.
 static pthread_once_t first_mask_once = PTHREAD_ONCE_INIT;
 static cpu_set_t first_mask;
+static double first_quota;
 
 static void read_first_mask(void) {
   if (sched_getaffinity(0, sizeof first_mask, &first_mask) != 0 || CPU_COUNT(&first_mask) == 0) {
     CPU_ZERO(&first_mask);
     CPU_SET(0, &first_mask);
   }
+  first_quota = seer_processors_quota("");
 }
 
 uint32_t seer_os_n_threads(void) {
   pthread_once(&first_mask_once, read_first_mask);
-  return seer_processors_cut((uint32_t)CPU_COUNT(&first_mask), seer_processors_quota(""));
+  return seer_processors_cut((uint32_t)CPU_COUNT(&first_mask), first_quota);
 }
 
 uint32_t seer_os_n_cores(void) {
   pthread_once(&first_mask_once, read_first_mask);
   seer_processors processors;
   seer_processors_by_core("", &first_mask, &processors);
-  return seer_processors_cut(processors.n_cores, seer_processors_quota(""));
+  return seer_processors_cut(processors.n_cores, first_quota);
 }
 
 void seer_os_return_memory(void) {

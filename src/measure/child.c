@@ -8,6 +8,7 @@
 
 #include "measure/child.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,10 @@ void seer_child_bury(seer_child *child, char *out, size_t out_bytes) {
   seer_os_kill(&child->process);
   if (child->knows) memset(child->knows, 0, child->cap_knows);
   if (!out_bytes) return;
-  if (is_done && code > 128) {
+  if (is_done && code == 128 + SIGSYS) {
+    (void)snprintf(
+        out, out_bytes, "the %s was killed for a system call that it may not make", child->job);
+  } else if (is_done && code > 128) {
     (void)snprintf(out, out_bytes, "the %s was killed by signal %d", child->job, code - 128);
   } else if (is_done) {
     (void)snprintf(out, out_bytes, "the %s ended with status %d", child->job, code);
@@ -69,16 +73,21 @@ void seer_child_clear(seer_child *child) {
 // ---- the start
 static seer_status spawn(seer_child *child, int own_fd) {
   const seer_child_home *home = child->home;
-  char fd_text[16], threads[32], pin[16];
+  char fd_text[16], threads[32], pin[16], confine[16];
   (void)snprintf(fd_text, sizeof fd_text, "%d", own_fd);
   (void)snprintf(
       threads, sizeof threads, "--threads=%u", seer_context_target(home->context)->threads);
   (void)snprintf(
       pin, sizeof pin, "--pin=%d", seer_context_bool(home->context, SEER_OPT_PIN) ? 1 : 0);
+  (void)snprintf(confine, sizeof confine, "--confine=%d",
+      seer_context_bool(home->context, SEER_OPT_CONFINE) ? 1 : 0);
   const char *argv[] = {
-      home->program, "worker", child->job, fd_text, home->target_flag, threads, pin, NULL};
-  seer_os_spawn_options options = {
-      .argv = argv, .keep_fds = &own_fd, .n_keep_fds = 1, .processors = child->processors};
+      home->program, "worker", child->job, fd_text, home->target_flag, threads, pin, confine, NULL};
+  seer_os_spawn_options options = {.argv = argv,
+      .keep_fds = &own_fd,
+      .n_keep_fds = 1,
+      .hidden_variable = SEER_FLEET_PASSWORD,
+      .processors = child->processors};
   options.max_memory_bytes =
       (uint64_t)(seer_context_f64(home->context, SEER_OPT_MAX_MEMORY) * 0x1p30);
   return seer_os_spawn(&options, &child->process);

@@ -251,7 +251,7 @@ seer_status seer_context_set(seer_context *context, const char *name, const char
 // A password is no option: it has no flag, which would stand in lists of processes, and is not kept
 // here (measure/fleet/redis.h).
 static bool is_secret(const char *variable) {
-  return strncmp(variable, "SEER_FLEET_PASSWORD=", strlen("SEER_FLEET_PASSWORD=")) == 0;
+  return strncmp(variable, SEER_FLEET_PASSWORD "=", strlen(SEER_FLEET_PASSWORD "=")) == 0;
 }
 
 static seer_status read_environment(seer_context *context) {

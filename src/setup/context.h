@@ -47,6 +47,10 @@ bool seer_option_is_of(const seer_option_desc *option, const char *command);
 
 typedef struct seer_context seer_context;
 
+// The variable that a fleet's password may stand in (measure/fleet/redis.h): none of the options,
+// and never handed on to workers.
+#define SEER_FLEET_PASSWORD "SEER_FLEET_PASSWORD"
+
 // Owned: seer_context_destroy. Reads SEER_* variables.
 SEER_MUST_USE seer_status seer_context_create(seer_context **out_context);
 // Owned; the defaults alone, whatever the environment says.

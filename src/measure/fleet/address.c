@@ -11,6 +11,7 @@
 #include "base/net.h"
 #include "base/text.h"
 #include "measure/fleet/redis.h"
+#include "setup/context.h"
 
 #define FORMS                                                                                \
   "redis://[[USER][:PASSWORD]@]HOST[:PORT][/DATABASE], rediss://... for TLS, with ?ca=FILE " \
@@ -186,7 +187,7 @@ static seer_status read_query(part query, seer_arena *arena, seer_redis_address 
 // ---- who
 // Nobody's: the words of the environment, of which none stands in a list of processes.
 static const char *password_of_environment(void) {
-  const char *password = getenv("SEER_FLEET_PASSWORD");
+  const char *password = getenv(SEER_FLEET_PASSWORD);
   return password && *password ? password : NULL;
 }
 

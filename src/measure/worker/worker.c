@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/confine.h"
 #include "base/map.h"
 #include "base/os_fault.h"
 #include "measure/wire/message.h"
@@ -257,6 +258,8 @@ seer_status seer_worker_main(seer_context *context, int argc, char **argv) {
   if (!is_builder && strcmp(argv[0], "runner") != 0) {
     return SEER_FAIL(INVALID, "worker: unknown job '%s'; allowed: builder, runner", argv[0]);
   }
+  const bool is_confined = seer_context_bool(context, SEER_OPT_CONFINE);
+  if (is_confined) SEER_TRY(seer_confine_files());
   worker w = {.context = context, .fd = atoi(argv[1])};
   w.tasks_arena = seer_arena_create("worker tasks");
   w.job = seer_arena_create("worker job");
@@ -264,6 +267,11 @@ seer_status seer_worker_main(seer_context *context, int argc, char **argv) {
   seer_status status = is_builder
       ? seer_codegen_create(context, seer_context_target(context), &w.codegen)
       : seer_runner_create(context, tell_begun, &w, &w.runner);
+  // From here on it does what others say, and reads no file to find out what it may use.
+  // (That a filter of calls is not there, the parent has said.)
+  const char *why_not;
+  (void)seer_os_n_threads();
+  if (!status && is_confined && seer_confine_is_there(&why_not)) status = seer_confine_calls(w.fd);
   if (!status) status = serve(&w);
   if (status && seer_status_code(status) == SEER_CODE_IO) {  // the parent is done
     seer_status_free(status);

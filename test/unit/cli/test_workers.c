@@ -69,6 +69,7 @@ static void open_world(world *w, const char *deaths) {
   must(seer_context_set(w->context, "worker-path", self));
   must(seer_context_set(w->context, "threads", "1"));
   must(seer_context_set(w->context, "builders", "1"));
+  must(seer_context_set(w->context, "confine", "0"));  // a death makes a file
   must(seer_context_find_target(w->context));
   must(seer_front_load(w->context, "mlp", seer_model_build, w->arena, &w->network));
 }
