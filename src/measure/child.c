@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/confine.h"
 #include "measure/wire/socket.h"
 
 #define SECOND_NS 1000000000u
@@ -71,6 +72,13 @@ void seer_child_clear(seer_child *child) {
 }
 
 // ---- the start
+void seer_child_tell_confinement(const seer_context *context) {
+  const char *why_not;
+  if (!seer_context_bool(context, SEER_OPT_CONFINE) || seer_confine_is_there(&why_not)) return;
+  seer_log(
+      context, "measure", 0, "workers are not confined: %s (--no-confine: as intended)", why_not);
+}
+
 static seer_status spawn(seer_child *child, int own_fd) {
   const seer_child_home *home = child->home;
   char fd_text[16], threads[32], pin[16], confine[16];

@@ -31,6 +31,9 @@ typedef struct {
   uint64_t until_ns;  // it has to have said hello; or, if it is not running, it is tried again
 } seer_child;
 
+// Says in a line that workers will not be confined, where they should be and cannot
+// (base/confine.h). Once for a home.
+void seer_child_tell_confinement(const seer_context *context);
 // `home` and `processors` are kept.
 void seer_child_init(
     seer_child *child, const seer_child_home *home, const char *job, const cpu_set_t *processors);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/confine.h"
 #include "base/recover.h"
 #include "measure/local/inside.h"
 
@@ -535,13 +534,6 @@ static seer_status find_places(seer_measurer *m) {
   return SEER_OK;
 }
 
-static void tell_confinement(const seer_context *context) {
-  const char *why_not;
-  if (!seer_context_bool(context, SEER_OPT_CONFINE) || seer_confine_is_there(&why_not)) return;
-  seer_log(
-      context, "measure", 0, "workers are not confined: %s (--no-confine: as intended)", why_not);
-}
-
 static seer_status local_open(const seer_context *context, const seer_target *target,
     const char *argument, seer_measurer **out_measurer) {
   (void)argument;
@@ -557,7 +549,7 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));
   m->run_timeout_s = seer_context_f64(context, SEER_OPT_TIMEOUT);
   m->timing.least_s = seer_context_f64(context, SEER_OPT_MIN_REPEAT);
-  tell_confinement(context);
+  seer_child_tell_confinement(context);
   seer_status status = find_program(m);
   if (!status) status = find_places(m);
   if (!status) status = start_devices(m);
