@@ -16,6 +16,7 @@ extern const seer_command seer_command_records;
 extern const seer_command seer_command_study;
 extern const seer_command seer_command_pretrain;
 extern const seer_command seer_command_worker;
+extern const seer_command seer_command_fleet;
 extern const seer_command seer_command_models;
 extern const seer_command seer_command_list;
 
@@ -35,5 +36,6 @@ const seer_command *const seer_command_table[] = {
     &seer_command_study,
     &seer_command_pretrain,
     &seer_command_worker,
+    &seer_command_fleet,
 };
 const size_t seer_command_table_count = SEER_COUNT_OF(seer_command_table);

@@ -20,6 +20,7 @@
 #define SEER_MEASURE_MAX_PAIRS 64  // that a comparison takes
 #define SEER_MEASURE_MESSAGE_BYTES 200
 #define SEER_MEASURE_MAX_DEVICES SEER_DEVICES_MAX
+#define SEER_MEASURE_NO_ROUND UINT32_MAX
 #define SEER_MEASURE_HOME UINT32_MAX  // a device: where checks and comparisons are made
 
 typedef enum {
@@ -90,8 +91,16 @@ typedef struct {
   uint32_t n_devices, n_builders;
   const char *name[SEER_MEASURE_MAX_DEVICES];  // of a device; the measurer's
   bool is_left_out[SEER_MEASURE_MAX_DEVICES];  // it was lost for good
+  uint32_t n_rounds;  // that may be on their way at a time (send); 0: rounds are waited for
 } seer_measure_facts;
 uint32_t seer_measure_devices_left(const seer_measure_facts *facts);
+// Which of the devices that are left, counted from 0, is a task's SEER_MEASURE_HOME: the first one,
+// or, where devices have rounds of their own, one that has all of this task's checks and
+// comparisons, and another one those of another task.
+static inline uint32_t seer_measure_home_of(const seer_measure_facts *facts, uint32_t task) {
+  uint32_t n_left = seer_measure_devices_left(facts);
+  return facts->n_rounds && n_left ? task % n_left : 0;
+}
 
 // A slower device than there is: what is timed takes so long at least, on each device.
 typedef struct {
@@ -115,6 +124,13 @@ typedef struct {
 #define SEER_MEASURE_MAX_SUMMARISED 1024  // pairs
 seer_measure_ab seer_measure_summarise(const seer_measure_pair *pairs, uint32_t n);
 
+// What a check or a comparison is asked for. Borrowed.
+typedef struct {
+  uint32_t device, task;  // of a check: SEER_MEASURE_HOME
+  const seer_schedule *schedules;  // of a comparison: contenders, the baseline last
+  uint32_t n, n_pairs;  // n_pairs 0: a check, of one
+} seer_measure_question;
+
 typedef struct {
   const char *name;  // "local", "fake", "replay"
   const char *doc;
@@ -133,12 +149,23 @@ typedef struct {
   // `meanwhile` (may be NULL) is done in any case.
   seer_status (*measure)(seer_measurer *measurer, const seer_measure_request *requests, uint32_t n,
       seer_meanwhile *meanwhile, seer_measure_result *results);
+  // (optional) As measure, without waiting for it: any of the devices, but one alone, does the
+  // whole round. `requests` and `results` are the caller's, and stay until the round is back. NULL:
+  // there is `measure` only.
+  seer_status (*send)(seer_measurer *measurer, const seer_measure_request *requests, uint32_t n,
+      seer_measure_result *results, uint32_t *out_round);
+  // The next round that is back, whatever became of it; *out_round SEER_MEASURE_NO_ROUND: none was
+  // for timeout_ns.
+  seer_status (*await)(seer_measurer *measurer, uint64_t timeout_ns, uint32_t *out_round);
+  // What is still on its way, or was foreseen, is not waited for any more: no result of it is
+  // written.
+  void (*recall)(seer_measurer *measurer);
   // Is the answer right? Against DAG eval on sampled elements and in full against the default
   // schedule of the first sketch, which is of the direct formulation: exact.
   seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
       seer_measured_class *out_class, char *message, size_t message_bytes);
   // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times, on
-  // one device: SEER_MEASURE_HOME is the first that is not left out, and if that is lost over it
+  // one device: SEER_MEASURE_HOME is the task's (seer_measure_home_of), and if that is lost over it
   // the next one; of another one that is lost, DEVICE_LOST.
   // n_pairs is at most SEER_MEASURE_MAX_PAIRS. out_ab[i] of contender i; its n_pairs 0 where that
   // one has no code or, all of them, when one crashed (twice) or the baseline has no code.
@@ -147,6 +174,9 @@ typedef struct {
   seer_status (*compare)(seer_measurer *measurer, uint32_t device, uint32_t task,
       const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
       seer_measure_ab *out_ab, seer_measure_pair *out_pairs);
+  // (optional) What will be asked next, in any order: it is begun, and nobody waits for it. NULL:
+  // nothing is gained by knowing.
+  seer_status (*foresee)(seer_measurer *measurer, const seer_measure_question *question);
   // (optional) The only schedules of a task that it can say anything of, each once: a search is
   // restricted to them. NULL: any schedule. The measurer's, until it is closed.
   seer_status (*pool)(
@@ -168,6 +198,10 @@ typedef struct {
 // too much, or what a delay may be.
 SEER_MUST_USE seer_status seer_measure_find(
     const char *text, seer_arena *arena, seer_measure_choice *out_choice);
+// The one that options say: a fleet's (--fleet), or that of --measure. In a fleet --measure is what
+// its workers measure with.
+SEER_MUST_USE seer_status seer_measure_choose(
+    const seer_context *context, seer_arena *arena, seer_measure_choice *out_choice);
 // Of n results that have taken took_s: those that were run take delay_s at least, which their run_s
 // says from now on. Returns the seconds that are to pass until all of them have. Building goes on
 // beside running, so time that it took is none that is added to.

@@ -55,3 +55,11 @@ seer_status seer_measure_find(const char *text, seer_arena *arena, seer_measure_
   return SEER_FAIL(
       INVALID, "unknown measurer '%s'; allowed: %s, each perhaps with :delay=TIME", text, known);
 }
+
+seer_status seer_measure_choose(
+    const seer_context *context, seer_arena *arena, seer_measure_choice *out) {
+  SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, out));
+  if (!seer_context_str(context, SEER_OPT_FLEET)[0]) return SEER_OK;
+  *out = (seer_measure_choice){.desc = &seer_measure_fleet, .argument = ""};
+  return SEER_OK;
+}

@@ -124,9 +124,19 @@ seer_status seer_finals_take_turns(const seer_finals *f, const seer_final *final
   return SEER_OK;
 }
 
+seer_status seer_finals_foresee_turns(const seer_finals *f, const seer_final *final,
+    const seer_schedule *contenders, uint32_t n, uint32_t n_pairs) {
+  seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS + 1];
+  memcpy(schedules, contenders, n * sizeof *schedules);
+  schedules[n] = *final->untuned;
+  const seer_measure_question question = {
+      SEER_MEASURE_HOME, final->task, schedules, n + 1, n_pairs};
+  return f->measure->foresee(f->measurer, &question);
+}
+
 // ---- halving
 // What is left of a task's contenders, in groups of about the same size.
-static seer_status visit(const seer_finals *f, seer_final *final) {
+static seer_status visit(const seer_finals *f, seer_final *final, seer_finals_pass pass) {
   seer_finalist *alive[SEER_FINALS_MAX];
   uint32_t n = 0;
   for (uint32_t k = 0; k < final->n_left; k++)
@@ -140,9 +150,13 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
       schedules[k] = alive[at + k]->schedule;
       lists[k] = &alive[at + k]->pairs;
     }
-    SEER_TRY(seer_finals_take_turns(f, final, schedules, size, SEER_FINALS_PAIRS, lists, turns));
-    for (uint32_t k = 0; k < size; k++) alive[at + k]->lost = turns[k].lost;
     at += size;
+    if (pass == SEER_FINALS_FORESEE) {
+      SEER_TRY(seer_finals_foresee_turns(f, final, schedules, size, SEER_FINALS_PAIRS));
+      continue;
+    }
+    SEER_TRY(seer_finals_take_turns(f, final, schedules, size, SEER_FINALS_PAIRS, lists, turns));
+    for (uint32_t k = 0; k < size; k++) alive[at - size + k]->lost = turns[k].lost;
   }
   return SEER_OK;
 }
@@ -177,19 +191,25 @@ static void cut(seer_final *final) {
     final->n_left--;
 }
 
+static seer_status visit_all(const seer_finals *f, seer_final *tasks, uint32_t n,
+    seer_finals_pass pass, bool *is_any, bool *is_late) {
+  for (uint32_t t = 0; t < n; t++) {
+    *is_late = *is_late || f->court.look_at_clock(f->court.user) == SEER_FINALS_LATE;
+    if (tasks[t].n_left <= 1 || *is_late) continue;
+    *is_any = true;
+    SEER_TRY(visit(f, &tasks[t], pass));
+  }
+  return SEER_OK;
+}
+
 seer_status seer_finals_halve(const seer_finals *f, seer_final *tasks, uint32_t n) {
   bool is_any = true, is_late = false;
   for (uint32_t t = 0; t < n; t++) tasks[t].n_left = tasks[t].n;
   while (is_any && !is_late) {
     is_any = false;
-    for (uint32_t v = 0; v < f->n_visits; v++) {
-      for (uint32_t t = 0; t < n; t++) {
-        is_late = is_late || f->court.look_at_clock(f->court.user) == SEER_FINALS_LATE;
-        if (tasks[t].n_left <= 1 || is_late) continue;
-        is_any = true;
-        SEER_TRY(visit(f, &tasks[t]));
-      }
-    }
+    for (seer_finals_pass pass = seer_finals_first_pass(f); pass < SEER_FINALS_PASSES; pass++)
+      for (uint32_t v = 0; v < f->n_visits; v++)
+        SEER_TRY(visit_all(f, tasks, n, pass, &is_any, &is_late));
     for (uint32_t t = 0; t < n; t++)
       if (tasks[t].n_left > 1) cut(&tasks[t]);
   }

@@ -73,6 +73,8 @@ typedef struct {
   void *user;
   seer_finals_clock (*look_at_clock)(void *user);
   seer_status (*check)(void *user, uint32_t task, const seer_finalist *c, bool *out_right);
+  // (optional) `accept` will be called of this one; what it asks may be begun.
+  seer_status (*foresee)(void *user, uint32_t task, const seer_finalist *c);
   // *out_accepted false: it was not faster elsewhere, and gives way to the next best.
   seer_status (*accept)(void *user, uint32_t task, const seer_finalist *c,
       const seer_measure_ab *fresh, bool *out_accepted);
@@ -112,6 +114,12 @@ void seer_finals_plan(seer_finals_entry *entries, uint32_t n, double build_s, do
 uint32_t seer_finals_halving_pairs(uint32_t n, uint32_t n_visits);
 
 // ---- pairs
+// A visit happens twice where the measurer can begin what it will be asked: first those that are
+// certain are foreseen for all tasks, then they are done. Without that, only the latter.
+typedef enum { SEER_FINALS_FORESEE, SEER_FINALS_DO, SEER_FINALS_PASSES } seer_finals_pass;
+static inline seer_finals_pass seer_finals_first_pass(const seer_finals *finals) {
+  return finals->measure->foresee ? SEER_FINALS_FORESEE : SEER_FINALS_DO;
+}
 // Contenders take turns with the untuned one; where nothing came of anybody, because one of them
 // crashes the runner, each takes turns by itself. Appends what was measured of contender i to
 // *out_lists[i]; out_turns[i] points at it.
@@ -122,6 +130,9 @@ typedef struct {
 SEER_MUST_USE seer_status seer_finals_take_turns(const seer_finals *finals, const seer_final *final,
     const seer_schedule *contenders, uint32_t n, uint32_t n_pairs, seer_pair_list *const *out_lists,
     seer_finals_turn *out_turns);
+// That take_turns will be called so.
+SEER_MUST_USE seer_status seer_finals_foresee_turns(const seer_finals *finals,
+    const seer_final *final, const seer_schedule *contenders, uint32_t n, uint32_t n_pairs);
 
 SEER_MUST_USE seer_status seer_finals_halve(
     const seer_finals *finals, seer_final *tasks, uint32_t n);

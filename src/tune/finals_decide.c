@@ -39,14 +39,16 @@ static seer_status end(const seer_finals *f, seer_final *final, bool is_refused)
   return SEER_OK;
 }
 
+// Its own pairs have chosen it, and say no faster than the untuned one.
+static bool is_hopeless(const seer_finalist *c) {
+  return seer_finalist_is_lost(c) || (c->ab.n_pairs > 0 && c->ab.speedup <= SEER_FINALS_NO_FASTER);
+}
+
 // *out_asked: this one needs fresh pairs.
 static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_asked) {
   const seer_finalist *c = &final->list[final->at];
-  // Its own pairs have chosen it, and say no faster than the untuned one.
-  bool is_hopeless =
-      seer_finalist_is_lost(c) || (c->ab.n_pairs > 0 && c->ab.speedup <= SEER_FINALS_NO_FASTER);
   *out_asked = false;
-  if (is_hopeless || final->n_refused >= MAX_REFUSED) {
+  if (is_hopeless(c) || final->n_refused >= MAX_REFUSED) {
     const seer_measure_ab why = seer_finalist_is_lost(c) ? untimed(c) : c->ab;
     note_refusal(final, &why);
     return SEER_OK;
@@ -75,7 +77,7 @@ static seer_status ask_next(const seer_finals *f, seer_final *final) {
 }
 
 // The one that is asked and the holder, of the same moments.
-static seer_status visit(const seer_finals *f, seer_final *final) {
+static seer_status visit(const seer_finals *f, seer_final *final, seer_finals_pass pass) {
   seer_finalist *c = &final->list[final->at], *holder = holder_of(final);
   if (seer_finalist_is_lost(c)) return SEER_OK;
   seer_schedule schedules[2] = {c->schedule};
@@ -86,6 +88,8 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
     schedules[n] = holder->schedule;
     lists[n++] = &final->holder_fresh;
   }
+  if (pass == SEER_FINALS_FORESEE)
+    return seer_finals_foresee_turns(f, final, schedules, n, n_pairs);
   SEER_TRY(seer_finals_take_turns(f, final, schedules, n, n_pairs, lists, turns));
   c->lost = turns[0].lost;
   if (n < 2) return SEER_OK;
@@ -102,18 +106,25 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
   return SEER_OK;
 }
 
-// What the fresh pairs show.
+// What the fresh pairs of the one that is asked show, at the nth look.
+static void judge(const seer_final *final, uint32_t nth, seer_measure_ab *out_fresh,
+    bool *out_faster, bool *out_sure) {
+  const seer_finalist *c = &final->list[final->at];
+  seer_measure_ab against = summary_of(&final->against_holder);
+  *out_fresh = seer_finalist_is_lost(c) ? untimed(c) : summary_of(&final->fresh);
+  bool has_holder = holder_of(final) != NULL;
+  double max_p = SEER_FINALS_MAX_P * pow(0.5, nth);
+  *out_faster =
+      out_fresh->speedup >= SEER_FINALS_MIN_SPEEDUP && (!has_holder || against.speedup >= 1);
+  *out_sure = out_fresh->p_value <= max_p && (!has_holder || against.p_value <= max_p);
+}
+
 static seer_status look(const seer_finals *f, seer_final *final) {
   seer_finalist *c = &final->list[final->at];
   if (c->is_holder) return ask_next(f, final);
-  seer_measure_ab fresh = summary_of(&final->fresh), against = summary_of(&final->against_holder);
-  if (seer_finalist_is_lost(c)) fresh = untimed(c);
-  bool has_holder = holder_of(final) != NULL;
-  double max_p = SEER_FINALS_MAX_P * pow(0.5, ++final->n_looks);
-  bool is_faster =
-      fresh.speedup >= SEER_FINALS_MIN_SPEEDUP && (!has_holder || against.speedup >= 1);
-  bool is_sure = fresh.p_value <= max_p && (!has_holder || against.p_value <= max_p);
-  bool is_accepted = false;
+  seer_measure_ab fresh;
+  bool is_faster, is_sure, is_accepted = false;
+  judge(final, ++final->n_looks, &fresh, &is_faster, &is_sure);
   if (is_faster && is_sure)
     SEER_TRY(f->court.accept(f->court.user, final->task, c, &fresh, &is_accepted));
   if (is_accepted) return end(f, final, false);
@@ -127,6 +138,27 @@ static seer_status look(const seer_finals *f, seer_final *final) {
   return ask_next(f, final);
 }
 
+// ---- what will be asked next
+// Of the one at `at`, if it is to be asked.
+static seer_status foresee_check(const seer_finals *f, const seer_final *final, uint32_t at) {
+  const seer_finalist *c = &final->list[at];
+  if (final->is_over || at >= final->n || c->is_holder || is_hopeless(c)) return SEER_OK;
+  const seer_measure_question question = {SEER_MEASURE_HOME, final->task, &c->schedule, 1, 0};
+  return f->measure->foresee(f->measurer, &question);
+}
+
+static seer_status foresee_verdict(const seer_finals *f, const seer_final *final) {
+  if (final->is_over || final->list[final->at].is_holder) return SEER_OK;
+  seer_measure_ab fresh;
+  bool is_faster, is_sure;
+  judge(final, final->n_looks + 1, &fresh, &is_faster, &is_sure);
+  if (is_faster && is_sure)
+    return f->court.foresee(f->court.user, final->task, &final->list[final->at]);
+  bool is_refused = !is_faster || final->is_second_look;
+  return is_refused && final->n_refused + 1 < MAX_REFUSED ? foresee_check(f, final, final->at + 1)
+                                                          : SEER_OK;
+}
+
 // Is there a visit number v, from 0? How many there are says nothing of what they have shown.
 static bool is_visit(const seer_finals *f, uint32_t v) {
   if (v < SEER_FINALS_VERDICT_VISITS) return true;
@@ -135,17 +167,29 @@ static bool is_visit(const seer_finals *f, uint32_t v) {
   return v < SEER_FINALS_MAX_VISITS && clock == SEER_FINALS_EARLY;
 }
 
+static seer_status visit_all(
+    const seer_finals *f, seer_final *tasks, uint32_t n, seer_finals_pass pass) {
+  for (uint32_t t = 0; t < n; t++)
+    if (!tasks[t].is_over) SEER_TRY(visit(f, &tasks[t], pass));
+  return SEER_OK;
+}
+
 seer_status seer_finals_decide(const seer_finals *f, seer_final *tasks, uint32_t n) {
   uint32_t n_open = 0;
+  for (uint32_t t = 0; t < n && f->measure->foresee; t++)
+    SEER_TRY(foresee_check(f, &tasks[t], tasks[t].at));
   for (uint32_t t = 0; t < n; t++) {
     if (!tasks[t].is_over) SEER_TRY(ask_next(f, &tasks[t]));
     n_open += !tasks[t].is_over;
   }
   while (n_open > 0) {
-    for (uint32_t v = 0; is_visit(f, v); v++) {
-      for (uint32_t t = 0; t < n; t++)
-        if (!tasks[t].is_over) SEER_TRY(visit(f, &tasks[t]));
+    for (uint32_t v = 0, n_foreseen = 0; is_visit(f, v); v++) {
+      uint32_t n_certain = v < SEER_FINALS_VERDICT_VISITS ? SEER_FINALS_VERDICT_VISITS : v + 1;
+      for (; f->measure->foresee && n_foreseen < n_certain; n_foreseen++)
+        SEER_TRY(visit_all(f, tasks, n, SEER_FINALS_FORESEE));
+      SEER_TRY(visit_all(f, tasks, n, SEER_FINALS_DO));
     }
+    for (uint32_t t = 0; t < n && f->measure->foresee; t++) SEER_TRY(foresee_verdict(f, &tasks[t]));
     n_open = 0;
     for (uint32_t t = 0; t < n; t++) {
       if (!tasks[t].is_over) SEER_TRY(look(f, &tasks[t]));

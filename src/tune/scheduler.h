@@ -30,6 +30,7 @@ typedef struct {
   bool is_confirmed;  // best_s was measured often enough to be believed
   uint32_t family;
   uint32_t n_trial, n_round;
+  uint32_t n_away;  // of its rounds, those whose results are not there yet
   uint32_t n_queued;  // schedules that wait to be measured before anything else
   bool is_dead;  // its space is exhausted, or everything failed
   bool is_done;  // its own patience ran out
@@ -98,7 +99,8 @@ typedef struct {
   const char *name, *doc;
   const seer_policy_traits *traits;
   const char *grouping;  // the policy's own; NULL: it has none
-  bool (*next)(seer_schedule_state *state, seer_pick *out_pick);  // false: nothing is left to do
+  // false: nothing is left to do, until a round comes back that is away
+  bool (*next)(seer_schedule_state *state, seer_pick *out_pick);
 } seer_scheduler_desc;
 
 extern const seer_scheduler_desc *const seer_scheduler_table[];
@@ -118,6 +120,10 @@ SEER_MUST_USE seer_status seer_policy_find(const char *name_or_alias, seer_polic
 
 static inline bool seer_task_is_open(const seer_task_state *task) {
   return !task->is_dead && !task->is_done;
+}
+// Policies that decide by a task's last round wait for it.
+static inline bool seer_task_is_ready(const seer_task_state *task) {
+  return seer_task_is_open(task) && task->n_away == 0;
 }
 // A time that is believed is below the bound: that was none, and nothing follows from it.
 static inline bool seer_task_beats_bound(const seer_task_state *task) {

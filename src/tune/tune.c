@@ -238,7 +238,7 @@ seer_status seer_tune_network(const seer_tuning_request *r, seer_tuning *out) {
   tuning t = {
       .r = r, .context = r->context, .arena = r->precise->arena, .records = r->records, .out = out};
   seer_measure_choice measure;
-  SEER_TRY(seer_measure_find(seer_context_str(r->context, SEER_OPT_MEASURE), t.arena, &measure));
+  SEER_TRY(seer_measure_choose(r->context, t.arena, &measure));
   t.measure = measure.desc;
   const seer_waiter waiter = {is_over, tell_wait, &t};
   seer_measure_lock device;

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 FAMILYSEER = os.path.abspath(os.environ.get("FAMILYSEER", "build/familyseer"))
 SOURCE = os.path.abspath(os.environ.get("SEER_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", "..")))
@@ -148,6 +149,33 @@ def runs(folder):
     yield "records", ["import", f("lines"), "--records", f("other.sqlite")]
 
 
+def of_fleet(folder):
+    """command -> what is read by a worker, a tuning and `fleet`, with a redis-server of their own."""
+    path, key = os.path.join(folder, "redis.sock"), os.path.join(folder, "key")
+    url = "unix://" + path
+    open(key, "w").write("secret")
+    fleet = ["--fleet", url, "--fleet-key", key]
+    log = os.path.join(folder, "worker.txt")
+    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", folder],
+                              stdout=subprocess.DEVNULL)
+    while not os.path.exists(path):
+        time.sleep(0.05)
+    worker = subprocess.Popen([FAMILYSEER, "worker", *fleet, "--devices", f"cpu:{min(os.sched_getaffinity(0))}", "--log", "options:1"], stderr=open(log, "w"),
+                              env={**os.environ, "XDG_CACHE_HOME": folder})
+    try:
+        found = {"tune": reads("tune", "mlp", *fleet, "--threads", 1, "--trials", 4, "--ignore-records", XDG_CACHE_HOME=folder),
+                 "fleet": reads("fleet", *fleet, "--json", XDG_CACHE_HOME=folder)}
+        worker.terminate()
+        check(worker.wait(60) == 0, f"worker --fleet: status {worker.returncode}: {open(log).read()[-2000:]}")
+        lines = re.findall(r"^\[options\] read:(.*)$", open(log).read(), re.M)
+        found["worker"] = set(lines[-1].split()) if lines else set()
+    finally:
+        worker.kill()
+        server.kill()
+        server.wait()
+    return found
+
+
 def what_is_taken_is_read():
     seen = {command: set() for command in COMMANDS}
     with tempfile.TemporaryDirectory() as folder:
@@ -157,6 +185,8 @@ def what_is_taken_is_read():
         run("run", os.path.join(folder, "first", "model.so"), "-o", os.path.join(folder, "y"))
         for command, args in runs(folder):
             seen[command] |= reads(command, *args, XDG_CACHE_HOME=folder)
+        for command, names in of_fleet(folder).items():
+            seen[command] |= names
         for job in ("builder", "runner"):  # whose parent has gone
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             ours.close()

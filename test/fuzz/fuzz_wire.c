@@ -1,12 +1,12 @@
-// Bytes as what comes over the socket between a tuner and its workers: the type (0: a frame), then
-// the payload. What is read can be written and read again; a schedule that fits the task can be
-// lowered, a kernel that fits it packed.
+// Bytes as what comes over the socket between a tuner and its workers, or what lies at a fleet's
+// broker: the type (0: a frame), then the payload. What is read can be written and read again; a
+// schedule that fits the task can be lowered, a kernel that fits it packed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "measure/wire/message.h"
+#include "measure/fleet/letter.h"
 #include "space/lower.h"
 
 #define MAX_PACK_BYTES (1 << 20)
@@ -26,6 +26,10 @@ typedef union {
   seer_message_compare compare;
   seer_message_compared compared;
   seer_measure_result result;
+  seer_letter_tuning tuning;
+  seer_letter_worker worker;
+  seer_letter_job job;
+  seer_letter_answer answer;
 } any;
 
 static void must(seer_status status) {
@@ -56,6 +60,14 @@ static seer_status get(
     case SEER_WIRE_RAN:
     case SEER_WIRE_CHECKED:
       return seer_message_get_result(data, n, arena, &out->result);
+    case SEER_WIRE_TUNING:
+      return seer_letter_get_tuning(data, n, arena, &out->tuning);
+    case SEER_WIRE_WORKER:
+      return seer_letter_get_worker(data, n, arena, &out->worker);
+    case SEER_WIRE_JOB:
+      return seer_letter_get_job(data, n, arena, &out->job);
+    case SEER_WIRE_ANSWER:
+      return seer_letter_get_answer(data, n, arena, &out->answer);
     case SEER_WIRE_BEGUN:
     case SEER_WIRE_END:
       break;
@@ -84,6 +96,14 @@ static void put(seer_wire_type type, seer_text *out, const any *message) {
     case SEER_WIRE_RAN:
     case SEER_WIRE_CHECKED:
       return seer_message_put_result(out, &message->result);
+    case SEER_WIRE_TUNING:
+      return seer_letter_put_tuning(out, &message->tuning);
+    case SEER_WIRE_WORKER:
+      return seer_letter_put_worker(out, &message->worker);
+    case SEER_WIRE_JOB:
+      return seer_letter_put_job(out, &message->job);
+    case SEER_WIRE_ANSWER:
+      return seer_letter_put_answer(out, &message->answer);
     case SEER_WIRE_BEGUN:
     case SEER_WIRE_END:
       break;

@@ -23,11 +23,11 @@ static reader begin(const void *payload, size_t n_bytes) {
 }
 
 // ---- parts
-static void put_text(seer_text *out, const char *text) {
+void seer_message_put_text(seer_text *out, const char *text) {
   seer_wire_put_bytes(out, text, strlen(text));
 }
 
-static const char *get_schedule(reader *r, seer_arena *arena) {
+const char *seer_message_get_schedule(reader *r, seer_arena *arena) {
   return seer_wire_get_text(r, MAX_SCHEDULE_BYTES, "a schedule", arena);
 }
 
@@ -83,7 +83,7 @@ static void get_arg(reader *r, bool is_last, seer_arena *arena, seer_kernel_arg 
 }
 
 static void put_kernel(seer_text *out, const seer_kernel *kernel) {
-  put_text(out, kernel->symbol);
+  seer_message_put_text(out, kernel->symbol);
   seer_wire_put_u32(out, kernel->n_phase);
   for (uint32_t p = 0; p < kernel->n_phase; p++) seer_wire_put_u32(out, kernel->n_parts[p]);
   seer_wire_put_u32(out, kernel->n_arg);
@@ -137,7 +137,7 @@ void seer_message_put_task(seer_text *out, const seer_message_task *message) {
   seer_wire_put_u32(out, (uint32_t)message->space);
   seer_wire_put_f64(out, message->tolerance);
   seer_wire_put_u64(out, message->network_weight_bytes);
-  put_text(out, message->dag);
+  seer_message_put_text(out, message->dag);
 }
 
 seer_status seer_message_get_task(
@@ -153,23 +153,35 @@ seer_status seer_message_get_task(
 
 void seer_message_put_build(seer_text *out, const seer_message_build *message) {
   seer_wire_put_u32(out, message->task);
-  put_text(out, message->schedule);
+  seer_message_put_text(out, message->schedule);
 }
 
 seer_status seer_message_get_build(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_build *out) {
   reader r = begin(payload, n_bytes);
   out->task = seer_wire_get_u32(&r);
-  out->schedule = get_schedule(&r, arena);
+  out->schedule = seer_message_get_schedule(&r, arena);
   return seer_wire_end(&r, "an order to build");
+}
+
+void seer_message_put_timing(seer_text *out, const seer_timing *timing) {
+  seer_wire_put_f64(out, timing->least_s);
+  seer_wire_put_f64(out, timing->precision);
+  seer_wire_put_f64(out, timing->most_s);
+}
+
+seer_timing seer_message_get_timing(reader *r) {
+  seer_timing timing = {0};
+  timing.least_s = seer_wire_get_seconds(r, "the time to measure for");
+  timing.precision = seer_wire_get_seconds(r, "the precision");
+  timing.most_s = seer_wire_get_seconds(r, "the longest time to measure for");
+  return timing;
 }
 
 void seer_message_put_run(seer_text *out, const seer_message_run *message) {
   seer_wire_put_u32(out, message->task);
   seer_wire_put_f64(out, message->best_seconds);
-  seer_wire_put_f64(out, message->timing.least_s);
-  seer_wire_put_f64(out, message->timing.precision);
-  seer_wire_put_f64(out, message->timing.most_s);
+  seer_message_put_timing(out, &message->timing);
   put_kernel(out, &message->kernel);
 }
 
@@ -178,16 +190,14 @@ seer_status seer_message_get_run(
   reader r = begin(payload, n_bytes);
   out->task = seer_wire_get_u32(&r);
   out->best_seconds = seer_wire_get_seconds(&r, "the best time");
-  out->timing.least_s = seer_wire_get_seconds(&r, "the time to measure for");
-  out->timing.precision = seer_wire_get_seconds(&r, "the precision");
-  out->timing.most_s = seer_wire_get_seconds(&r, "the longest time to measure for");
+  out->timing = seer_message_get_timing(&r);
   get_kernel(&r, arena, &out->kernel);
   return seer_wire_end(&r, "an order to run");
 }
 
 void seer_message_put_check(seer_text *out, const seer_message_check *message) {
   seer_wire_put_u32(out, message->task);
-  for (int i = 0; i < 2; i++) put_text(out, message->schedule[i]);
+  for (int i = 0; i < 2; i++) seer_message_put_text(out, message->schedule[i]);
   for (int i = 0; i < 2; i++) put_kernel(out, &message->kernel[i]);
 }
 
@@ -195,7 +205,7 @@ seer_status seer_message_get_check(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_check *out) {
   reader r = begin(payload, n_bytes);
   out->task = seer_wire_get_u32(&r);
-  for (int i = 0; i < 2; i++) out->schedule[i] = get_schedule(&r, arena);
+  for (int i = 0; i < 2; i++) out->schedule[i] = seer_message_get_schedule(&r, arena);
   for (int i = 0; i < 2; i++) get_kernel(&r, arena, &out->kernel[i]);
   return seer_wire_end(&r, "an order to check");
 }
@@ -237,9 +247,9 @@ seer_status seer_message_hello_fits(
       other->target_key, own->target_key);
 }
 
-void seer_message_put_hello(seer_text *out, const seer_message_hello *message) {
-  put_text(out, message->version);
-  put_text(out, message->revision);
+void seer_message_put_hello_fields(seer_text *out, const seer_message_hello *message) {
+  seer_message_put_text(out, message->version);
+  seer_message_put_text(out, message->revision);
   seer_wire_put_u64(out, message->target_key);
   seer_wire_put_f64(out, message->peak_gflops);
 }
@@ -248,13 +258,21 @@ static const char *get_version(reader *r, const char *what, seer_arena *arena) {
   return seer_text_safe(arena, seer_wire_get_text(r, MAX_VERSION_BYTES, what, arena));
 }
 
+void seer_message_get_hello_fields(reader *r, seer_arena *arena, seer_message_hello *out) {
+  out->version = get_version(r, "the version", arena);
+  out->revision = get_version(r, "the revision", arena);
+  out->target_key = seer_wire_get_u64(r);
+  out->peak_gflops = seer_wire_get_seconds(r, "the peak");
+}
+
+void seer_message_put_hello(seer_text *out, const seer_message_hello *message) {
+  seer_message_put_hello_fields(out, message);
+}
+
 seer_status seer_message_get_hello(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_hello *out) {
   reader r = begin(payload, n_bytes);
-  out->version = get_version(&r, "the version", arena);
-  out->revision = get_version(&r, "the revision", arena);
-  out->target_key = seer_wire_get_u64(&r);
-  out->peak_gflops = seer_wire_get_seconds(&r, "the peak");
+  seer_message_get_hello_fields(&r, arena, out);
   return seer_wire_end(&r, "a hello");
 }
 
@@ -284,7 +302,7 @@ seer_status seer_message_get_built(
   return seer_wire_end(&r, "what was built");
 }
 
-void seer_message_put_result(seer_text *out, const seer_measure_result *message) {
+void seer_message_put_result_fields(seer_text *out, const seer_measure_result *message) {
   put_class(out, message->cls, message->message);
   seer_wire_put_u32(out, message->is_raced_out);
   seer_wire_put_f64(out, message->seconds);
@@ -293,25 +311,33 @@ void seer_message_put_result(seer_text *out, const seer_measure_result *message)
   for (uint32_t i = 0; i < message->n_samples; i++) seer_wire_put_f64(out, message->sample[i]);
 }
 
+void seer_message_get_result_fields(reader *r, seer_measure_result *out) {
+  memset(out, 0, sizeof(*out));
+  out->cls = get_class(r, out->message);
+  out->is_raced_out = seer_wire_get_max(r, 1, "whether it was dropped early") == 1;
+  out->seconds = seer_wire_get_seconds(r, "a time");
+  out->run_s = seer_wire_get_seconds(r, "the time that it took to measure");
+  out->n_samples = seer_wire_get_max(r, SEER_MEASURE_MAX_SAMPLES, "the number of samples");
+  for (uint32_t i = 0; i < out->n_samples; i++) {
+    out->sample[i] = seer_wire_get_seconds(r, "a sample");
+    if (out->sample[i] <= 0) seer_wire_refuse(r, "a sample");
+  }
+  if (out->n_samples > 0 && out->seconds <= 0) seer_wire_refuse(r, "a time");
+}
+
+void seer_message_put_result(seer_text *out, const seer_measure_result *message) {
+  seer_message_put_result_fields(out, message);
+}
+
 seer_status seer_message_get_result(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_measure_result *out) {
   (void)arena;
-  memset(out, 0, sizeof(*out));
   reader r = begin(payload, n_bytes);
-  out->cls = get_class(&r, out->message);
-  out->is_raced_out = seer_wire_get_max(&r, 1, "whether it was dropped early") == 1;
-  out->seconds = seer_wire_get_seconds(&r, "a time");
-  out->run_s = seer_wire_get_seconds(&r, "the time that it took to measure");
-  out->n_samples = seer_wire_get_max(&r, SEER_MEASURE_MAX_SAMPLES, "the number of samples");
-  for (uint32_t i = 0; i < out->n_samples; i++) {
-    out->sample[i] = seer_wire_get_seconds(&r, "a sample");
-    if (out->sample[i] <= 0) seer_wire_refuse(&r, "a sample");
-  }
-  if (out->n_samples > 0 && out->seconds <= 0) seer_wire_refuse(&r, "a time");
+  seer_message_get_result_fields(&r, out);
   return seer_wire_end(&r, "a result");
 }
 
-void seer_message_put_compared(seer_text *out, const seer_message_compared *message) {
+void seer_message_put_compared_fields(seer_text *out, const seer_message_compared *message) {
   put_class(out, message->cls, message->message);
   seer_wire_put_u32(out, message->n);
   seer_wire_put_u32(out, message->n_pairs);
@@ -321,22 +347,30 @@ void seer_message_put_compared(seer_text *out, const seer_message_compared *mess
   }
 }
 
+void seer_message_get_compared_fields(reader *r, seer_message_compared *out) {
+  memset(out, 0, sizeof(*out));
+  out->cls = get_class(r, out->message);
+  out->n = seer_wire_get_max(r, SEER_MEASURE_MAX_CONTENDERS, "the number of contenders");
+  if ((out->cls == SEER_MEASURED_OK) != (out->n > 0)) seer_wire_refuse(r, "the kind of a result");
+  out->n_pairs = seer_wire_get_max(r, SEER_MEASURE_MAX_PAIRS, "the number of pairs");
+  if ((out->n_pairs > 0) != (out->n > 0)) seer_wire_refuse(r, "the number of pairs");
+  for (uint32_t k = 0; k < out->n * out->n_pairs; k++) {
+    seer_measure_pair *pair = &out->pair[k];
+    pair->seconds = seer_wire_get_seconds(r, "a time");
+    pair->baseline_seconds = seer_wire_get_seconds(r, "a time");
+    if (pair->seconds <= 0 || pair->baseline_seconds <= 0) seer_wire_refuse(r, "a time");
+  }
+}
+
+void seer_message_put_compared(seer_text *out, const seer_message_compared *message) {
+  seer_message_put_compared_fields(out, message);
+}
+
 seer_status seer_message_get_compared(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_compared *out) {
   (void)arena;
-  memset(out, 0, sizeof(*out));
   reader r = begin(payload, n_bytes);
-  out->cls = get_class(&r, out->message);
-  out->n = seer_wire_get_max(&r, SEER_MEASURE_MAX_CONTENDERS, "the number of contenders");
-  if ((out->cls == SEER_MEASURED_OK) != (out->n > 0)) seer_wire_refuse(&r, "the kind of a result");
-  out->n_pairs = seer_wire_get_max(&r, SEER_MEASURE_MAX_PAIRS, "the number of pairs");
-  if ((out->n_pairs > 0) != (out->n > 0)) seer_wire_refuse(&r, "the number of pairs");
-  for (uint32_t k = 0; k < out->n * out->n_pairs; k++) {
-    seer_measure_pair *pair = &out->pair[k];
-    pair->seconds = seer_wire_get_seconds(&r, "a time");
-    pair->baseline_seconds = seer_wire_get_seconds(&r, "a time");
-    if (pair->seconds <= 0 || pair->baseline_seconds <= 0) seer_wire_refuse(&r, "a time");
-  }
+  seer_message_get_compared_fields(&r, out);
   return seer_wire_end(&r, "a comparison");
 }
 

@@ -90,6 +90,20 @@ void seer_message_put_compare(seer_text *out, const seer_message_compare *messag
 void seer_message_put_result(seer_text *out, const seer_measure_result *message);
 void seer_message_put_compared(seer_text *out, const seer_message_compared *message);
 
+// Parts of messages, for those that are made of others (fleet/letter.c). `get` refuses as fields
+// do.
+void seer_message_put_timing(seer_text *out, const seer_timing *timing);
+seer_timing seer_message_get_timing(seer_wire_reader *reader);
+void seer_message_put_result_fields(seer_text *out, const seer_measure_result *result);
+void seer_message_get_result_fields(seer_wire_reader *reader, seer_measure_result *out);
+void seer_message_put_compared_fields(seer_text *out, const seer_message_compared *message);
+void seer_message_get_compared_fields(seer_wire_reader *reader, seer_message_compared *out);
+void seer_message_put_hello_fields(seer_text *out, const seer_message_hello *message);
+void seer_message_get_hello_fields(
+    seer_wire_reader *reader, seer_arena *arena, seer_message_hello *out);
+void seer_message_put_text(seer_text *out, const char *text);
+const char *seer_message_get_schedule(seer_wire_reader *reader, seer_arena *arena);
+
 SEER_MUST_USE seer_status seer_message_get_hello(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_message_hello *out);
 SEER_MUST_USE seer_status seer_message_get_task(

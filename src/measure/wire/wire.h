@@ -31,6 +31,11 @@ typedef enum {
   SEER_WIRE_COMPARE,  // parent -> runner: kernels in turns
   SEER_WIRE_COMPARED,
   SEER_WIRE_BEGUN,  // worker -> parent: what the request needs is there, its own work begins
+  // In a fleet (fleet/letter.h)
+  SEER_WIRE_TUNING,  // tuner: that it is there
+  SEER_WIRE_WORKER,  // worker: that it is there, and what it does
+  SEER_WIRE_JOB,  // tuner -> any worker, or a certain one
+  SEER_WIRE_ANSWER,  // worker -> tuner
   SEER_WIRE_END
 } seer_wire_type;
 

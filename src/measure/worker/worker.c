@@ -214,6 +214,10 @@ static seer_status handle(worker *w, seer_wire_type type, const request *r, seer
     case SEER_WIRE_CHECKED:
     case SEER_WIRE_COMPARED:
     case SEER_WIRE_BEGUN:
+    case SEER_WIRE_TUNING:
+    case SEER_WIRE_WORKER:
+    case SEER_WIRE_JOB:
+    case SEER_WIRE_ANSWER:
     case SEER_WIRE_END:
       break;
   }

@@ -195,20 +195,22 @@ static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *o
   return SEER_OK;
 }
 
-// A device that is not the one of the finals; SEER_MEASURE_HOME: there is none.
-static uint32_t second_device(const seer_campaign *s) {
+// A device that is not the one of the task's finals; SEER_MEASURE_HOME: there is none.
+static uint32_t second_device(const seer_campaign *s, uint32_t t) {
   seer_measure_facts now;  // the campaign's own are as of the last batch, which tells who was lost
   s->device.desc->describe(s->device.measurer, &now);
-  for (uint32_t k = 0, n_before = 0; k < now.n_devices; k++)
-    if (!now.is_left_out[k] && n_before++ > 0) return k;
-  return SEER_MEASURE_HOME;
+  uint32_t n_left = seer_measure_devices_left(&now);
+  if (n_left < 2) return SEER_MEASURE_HOME;
+  uint32_t nth = (seer_measure_home_of(&now, t) + 1) % n_left;
+  for (uint32_t k = 0;; k++)
+    if (!now.is_left_out[k] && nth-- == 0) return k;
 }
 
 // What is faster on the device of the finals only is not faster. One that is lost over it says
 // nothing.
 static seer_status confirm(
     seer_campaign *s, uint32_t t, const seer_finalist *c, bool *out_confirmed) {
-  uint32_t device = second_device(s);
+  uint32_t device = second_device(s, t);
   *out_confirmed = true;
   if (device == SEER_MEASURE_HOME) return SEER_OK;
   seer_measure_ab ab;
@@ -219,6 +221,15 @@ static seer_status confirm(
         seer_arena_printf(s->arena, "not faster than the untuned one on a second device, %s",
             s->device.facts.name[device]));
   return SEER_OK;
+}
+
+static seer_status foresee(void *user, uint32_t t, const seer_finalist *c) {
+  const seer_campaign *s = ((court *)user)->s;
+  uint32_t device = second_device(s, t);
+  if (device == SEER_MEASURE_HOME || !s->device.desc->foresee) return SEER_OK;
+  const seer_schedule schedules[2] = {c->schedule, s->task[t].untuned};
+  const seer_measure_question question = {device, t, schedules, 2, SEER_FINALS_SECOND_PAIRS};
+  return s->device.desc->foresee(s->device.measurer, &question);
 }
 
 static seer_status accept(void *user, uint32_t t, const seer_finalist *c,
@@ -346,7 +357,7 @@ seer_status seer_campaign_accept(seer_campaign *s) {
   seer_finals finals = {.measure = s->device.desc,
       .measurer = s->device.measurer,
       .arena = s->arena,
-      .court = {&c, look_at_clock, check, accept, defend, conclude},
+      .court = {&c, look_at_clock, check, foresee, accept, defend, conclude},
       .n_visits = n_visits};
   return hold_finals(&finals, s, &list);
 }

@@ -14,6 +14,9 @@
 #include "tune/campaign/restore.h"
 #include "tune/campaign/round.h"
 
+#define LOOK_S 0.5  // while rounds are away, budgets are looked at so often
+#define LANDING_S 5.0  // at the end rounds that are away are waited for so long
+
 void seer_campaign_stop(seer_campaign *s) { s->is_stopped = 1; }
 
 static seer_status tune(seer_campaign *s, const char **out_why) {
@@ -21,15 +24,18 @@ static seer_status tune(seer_campaign *s, const char **out_why) {
   uint32_t trials_of_best = 0;
   for (;;) {
     *out_why = seer_campaign_why_end(s, seer_campaign_acceptance_s(s), trials_of_best);
-    if (*out_why) return SEER_OK;
+    if (*out_why) return seer_campaign_land_all(s, LANDING_S);
     SEER_TRY(seer_campaign_follow_drift(s));
     seer_pick pick;
-    if (!s->policy->next(&s->state, &pick)) {
+    if (seer_campaign_has_room(s) && s->policy->next(&s->state, &pick)) {
+      SEER_TRYF(seer_campaign_round(s, &pick), "task %u, %s", pick.task,
+          s->network->task[pick.task].name);
+    } else if (s->away.n > 0) {
+      SEER_TRY(seer_campaign_land(s, LOOK_S));
+    } else {
       *out_why = "nothing is left to gain";
       return SEER_OK;
     }
-    SEER_TRYF(
-        seer_campaign_round(s, &pick), "task %u, %s", pick.task, s->network->task[pick.task].name);
     if (s->totals.estimated_s < best_estimate * 0.999) {
       best_estimate = s->totals.estimated_s;
       trials_of_best = s->totals.trials;
@@ -41,6 +47,7 @@ static seer_status hold_finals(seer_campaign *s, bool *out_is_decided) {
   if (s->events.is_device_lost) return SEER_OK;
   SEER_TRY(seer_campaign_accept(s));
   SEER_TRY(seer_campaign_accept_shared(s));
+  if (s->device.desc->recall) s->device.desc->recall(s->device.measurer);  // what was not asked for
   *out_is_decided = true;
   return SEER_OK;
 }
@@ -58,6 +65,7 @@ static seer_status run(void *user) {
   if (s->network->n_task > 0) {
     SEER_TRY(seer_campaign_begin_drift(s));
     seer_campaign_survive(s, tune(s, &why));
+    seer_campaign_recall(s);
     uint64_t start = seer_os_now_ns();
     bool is_decided = false;
     seer_campaign_survive(s, hold_finals(s, &is_decided));

@@ -13,6 +13,8 @@
 #define DRIFT_PAIRS 5
 #define FIRST_TRIES 3  // a device may hang once, or be lost for another one
 #define NOTED 0.1  // what is worth a line
+#define SEEN_SHARE \
+  0.125  // of what a round says, the rest is what was known: a round may be disturbed
 
 // Of device k, in seconds; 0: it was not timed, and *out_why says why.
 static seer_status time_device(
@@ -41,6 +43,7 @@ static void set_drift(seer_campaign *s, uint32_t k, double seconds, bool is_firs
   if (seconds <= 0) return;  // what was known of the drift holds until the next time
   if (s->drift.reference_s <= 0) s->drift.reference_s = seconds;
   s->drift.now[k] = seconds / s->drift.reference_s;
+  s->drift.is_known[k] = true;
   if (is_first || fabs(s->drift.now[k] - 1) <= NOTED) return;
   const char *of = s->device.facts.n_devices > 1
       ? seer_arena_printf(s->arena, " of device %s", s->device.facts.name[k])
@@ -50,13 +53,30 @@ static void set_drift(seer_campaign *s, uint32_t k, double seconds, bool is_firs
           (s->drift.now[k] - 1) * 100));
 }
 
-static seer_status measure_drift(seer_campaign *s, bool is_first) {
+static bool is_asked(const seer_campaign *s, uint32_t k, bool is_new) {
+  return !s->device.facts.is_left_out[k] && !(is_new && s->drift.is_known[k]);
+}
+
+// Devices that can be timed at once are.
+static seer_status foresee(seer_campaign *s, uint32_t task, bool is_new) {
+  const seer_schedule both[2] = {s->task[task].untuned, s->task[task].untuned};
+  for (uint32_t k = 0; s->device.desc->foresee && k < s->device.facts.n_devices; k++) {
+    const seer_measure_question question = {k, task, both, 2, DRIFT_PAIRS};
+    if (!is_asked(s, k, is_new)) continue;
+    SEER_TRY(s->device.desc->foresee(s->device.measurer, &question));
+  }
+  return SEER_OK;
+}
+
+// is_first: the reference is set. is_new: of the devices that were not timed yet.
+static seer_status measure_drift(seer_campaign *s, bool is_first, bool is_new) {
   uint32_t task = heaviest_task(s);
   uint64_t start_ns = seer_os_now_ns();
+  SEER_TRY(foresee(s, task, is_new));
   for (uint32_t k = 0; k < s->device.facts.n_devices; k++) {
     seer_measured_class why = SEER_MEASURED_OK;
     double seconds = 0;
-    if (s->device.facts.is_left_out[k]) continue;
+    if (!is_asked(s, k, is_new)) continue;
     uint32_t n_tries = is_first ? FIRST_TRIES : 1;
     for (uint32_t i = 0; i < n_tries && seconds <= 0; i++)
       SEER_TRY(time_device(s, task, k, &seconds, &why));
@@ -66,6 +86,7 @@ static seer_status measure_drift(seer_campaign *s, bool is_first) {
           s->network->task[task].name, seer_measured_class_name(why),
           why == SEER_MEASURED_RUN_TIMEOUT ? "; --timeout says how long a run may take" : "");
     set_drift(s, k, seconds, is_first);
+    s->drift.is_known[k] = s->drift.is_known[k] || is_new;  // it was asked, once
   }
   // The measurer keeps the kernel, so only the first time has a build in it.
   s->drift.taken_ns = seer_os_now_ns();
@@ -76,10 +97,17 @@ static seer_status measure_drift(seer_campaign *s, bool is_first) {
 
 seer_status seer_campaign_begin_drift(seer_campaign *s) {
   for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES; k++) s->drift.now[k] = 1;
-  return measure_drift(s, true);
+  return measure_drift(s, true, false);
 }
 
 seer_status seer_campaign_follow_drift(seer_campaign *s) {
+  if (!s->policy->traits->follows_drift) return SEER_OK;
+  if (s->device.facts.n_rounds) return measure_drift(s, false, true);
   bool is_due = (double)(seer_os_now_ns() - s->drift.taken_ns) * 1e-9 > s->drift.wait_s;
-  return is_due && s->policy->traits->follows_drift ? measure_drift(s, false) : SEER_OK;
+  return is_due ? measure_drift(s, false, false) : SEER_OK;
+}
+
+void seer_campaign_see_drift(seer_campaign *s, uint32_t k, double slowness) {
+  if (!s->device.facts.n_rounds || !s->policy->traits->follows_drift) return;
+  s->drift.now[k] *= pow(slowness / s->drift.now[k], SEEN_SHARE);
 }

@@ -78,10 +78,17 @@ typedef struct {
   seer_measure_facts facts;  // as of the last batch
 } seer_campaign_device;
 
+// round.h: rounds whose results are not there yet.
+typedef struct {
+  uint32_t n, n_trials;  // trials: that they may bring
+  struct seer_campaign_round *first;
+} seer_campaign_away;
+
 // drift.h
 typedef struct {
   double reference_s;  // of the schedule that it is told by, at the start, at home
   double now[SEER_MEASURE_MAX_DEVICES];  // times what it took then, by device
+  bool is_known[SEER_MEASURE_MAX_DEVICES];  // it was timed; else it counts as 1
   uint64_t taken_ns;  // when it was measured last
   double wait_s;  // until it is measured again
 } seer_campaign_drift;
@@ -105,6 +112,7 @@ struct seer_campaign {
   seer_campaign_learning learning;
   seer_campaign_device device;
   seer_campaign_drift drift;
+  seer_campaign_away away;
 };
 
 #endif

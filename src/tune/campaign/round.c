@@ -11,6 +11,7 @@
 
 #include "base/os.h"
 #include "base/recover.h"
+#include "tune/campaign/drift.h"
 #include "tune/campaign/events.h"
 #include "tune/campaign/known.h"
 #include "tune/campaign/store.h"
@@ -44,13 +45,13 @@ static void study(void *user) {
 
 // ---- records
 static seer_status store(seer_campaign *s, uint32_t t, const seer_proposal *proposal,
-    const seer_measure_result *result, int64_t *out_id) {
+    const seer_measure_result *result, seer_arena *arena, int64_t *out_id) {
   *out_id = 0;
   if (!s->store.records) return SEER_OK;
   seer_record record = {.campaign = s->store.campaign_id,
       .workload = s->task[t].workload,
       .target = s->store.target_id,
-      .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round),
+      .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, arena),
       .cls = result->cls,
       .is_raced_out = result->is_raced_out,
       .is_twin = result->is_twin,
@@ -75,6 +76,16 @@ typedef struct {
   seer_measure_result *results;
 } batch;
 
+typedef struct seer_campaign_round {
+  seer_arena *arena;  // what is made for it
+  seer_pick pick;
+  batch b;
+  double before_s;  // the task's best, when it began
+  seer_search_counts counts;  // its search's, then
+  struct seer_campaign_round *next;  // that is away, too
+  uint32_t number;  // the measurer's, of one that is away
+} around;
+
 static bool is_fine(const batch *b, uint32_t i) { return b->results[i].cls == SEER_MEASURED_OK; }
 
 static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule, uint32_t wanted) {
@@ -85,7 +96,8 @@ static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule,
   b->n++;
 }
 
-// n_new proposals are in place from index 0; the best goes in front, once for each device, others
+// n_new proposals are in place from index 0; the best goes in front, once for each device that may
+// have a part of the round, others
 // that need another look behind the middle, and, where there is room, the best once more before
 // those.
 static void add_witnesses(seer_campaign *s, uint32_t t, uint32_t n_new, batch *b) {
@@ -97,9 +109,10 @@ static void add_witnesses(seer_campaign *s, uint32_t t, uint32_t n_new, batch *b
                                                                   : MAX_CONFIRMATIONS + 1;
   uint32_t n = seer_search_unconfirmed(
       s->task[t].search, room < MAX_CONFIRMATIONS ? room : MAX_CONFIRMATIONS, others);
-  uint32_t at = 0;
-  for (uint32_t k = 0; k < s->device.facts.n_devices; k++)
+  uint32_t at = 0, n_devices = s->device.facts.n_rounds ? 0 : s->device.facts.n_devices;
+  for (uint32_t k = 0; k < n_devices; k++)
     if (!s->device.facts.is_left_out[k]) insert_witness(b, at++, &best, k + 1);
+  if (s->device.facts.n_rounds) insert_witness(b, at++, &best, 0);  // one device has all of it
   at += n_new / 2;
   if (n < room) insert_witness(b, at++, &best, 0);
   for (uint32_t k = 0; k < n; k++) insert_witness(b, at++, &others[k], 0);
@@ -115,7 +128,7 @@ static void reckon_delay(seer_campaign *s, uint64_t start_ns, batch *b) {
   s->totals.measure_s += left_s;
 }
 
-// A device that is lost for good is worth a line.
+// A device that is lost for good is worth a line, and so is one that is new.
 static void look_at_devices(seer_campaign *s) {
   seer_measure_facts now, *before = &s->device.facts;
   s->device.desc->describe(s->device.measurer, &now);
@@ -125,10 +138,12 @@ static void look_at_devices(seer_campaign *s) {
       seer_campaign_note(s,
           seer_arena_printf(s->arena, "device %s is lost; the tuning goes on with %u of %u",
               now.name[k], n_left, now.n_devices));
+  for (uint32_t k = before->n_devices; k < now.n_devices; k++)
+    seer_campaign_note(s, seer_arena_printf(s->arena, "device %s has joined", now.name[k]));
   *before = now;
 }
 
-static seer_status measure(seer_campaign *s, uint32_t t, batch *b) {
+static void order(const seer_campaign *s, uint32_t t, batch *b) {
   double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift.now[0] : 0;
   for (uint32_t i = 0; i < b->n; i++) {
     b->requests[i].task = t;
@@ -136,6 +151,9 @@ static seer_status measure(seer_campaign *s, uint32_t t, batch *b) {
     b->requests[i].best_seconds = b->requests[i].is_witness ? 0 : best_s;
     b->requests[i].timing = s->policy->traits->times;
   }
+}
+
+static seer_status measure(seer_campaign *s, batch *b) {
   lesson l = {s, s->learning.model_to_train, SEER_OK};
   seer_meanwhile meanwhile = {study, &l, 0};
   uint64_t start = seer_os_now_ns();
@@ -183,7 +201,10 @@ static void find_slowness(seer_campaign *s, uint32_t t, const batch *b, slowness
   }
   double usual = seer_search_seconds(search, best);
   for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES && usual > 0; k++)
-    if (isfinite(least[k])) out->of[k] = least[k] / usual;
+    if (isfinite(least[k])) {
+      out->of[k] = least[k] / usual;
+      seer_campaign_see_drift(s, k, out->of[k]);
+    }
   for (uint32_t i = 0; i < b->n; i++) {
     bool is_other =
         b->requests[i].is_witness && !seer_schedule_equal(&b->requests[i].schedule, best);
@@ -232,21 +253,23 @@ typedef struct {
   seer_campaign *s;
   uint32_t task;
   const batch *b;
+  seer_arena *arena;
   int64_t *ids;
 } round_records;
 
 static seer_status store_round(void *user) {
   round_records *r = user;
   for (uint32_t i = 0; i < r->b->n; i++)
-    SEER_TRY(store(r->s, r->task, &r->b->proposals[i], &r->b->results[i], &r->ids[i]));
+    SEER_TRY(store(r->s, r->task, &r->b->proposals[i], &r->b->results[i], r->arena, &r->ids[i]));
   return SEER_OK;
 }
 
-static seer_status take_results(seer_campaign *s, uint32_t t, const batch *b) {
-  int64_t *ids = SEER_NEW_ARRAY(s->round, int64_t, b->n);
+static seer_status take_results(seer_campaign *s, uint32_t t, const around *r) {
+  const batch *b = &r->b;
+  int64_t *ids = SEER_NEW_ARRAY(r->arena, int64_t, b->n);
   bool is_announced = true;
   if (s->store.records) {
-    round_records records = {s, t, b, ids};
+    round_records records = {s, t, b, r->arena, ids};
     seer_status status = seer_campaign_write(s, store_round, &records);
     is_announced = status == SEER_OK;
     seer_campaign_survive(s, status);
@@ -259,19 +282,20 @@ static seer_status take_results(seer_campaign *s, uint32_t t, const batch *b) {
   return SEER_OK;
 }
 
-static seer_status propose(seer_campaign *s, seer_pick *pick, batch *b) {
-  uint32_t t = pick->task, n = 0;
+static seer_status propose(seer_campaign *s, seer_pick *pick, around *r) {
+  batch *b = &r->b;
+  uint32_t t = pick->task, n = 0, n_begun = s->totals.trials + s->away.n_trials;
   seer_task_state *state = &s->state.task[t];
   if (pick->n > SEER_SESSION_MAX_ROUND) pick->n = SEER_SESSION_MAX_ROUND;
-  if (s->budget.trials && s->totals.trials + pick->n > s->budget.trials)
-    pick->n = s->budget.trials - s->totals.trials;
+  if (s->budget.trials && n_begun + pick->n > s->budget.trials)
+    pick->n = s->budget.trials - n_begun;
   seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
   seer_campaign_emit(s, &event);
   if (s->policy->traits->tries_untuned && state->n_trial == 0)
     seer_search_queue(s->task[t].search, &s->task[t].untuned, SEER_ORIGIN_UNTUNED);
-  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + MAX_WITNESSES);
-  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + MAX_WITNESSES);
-  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + MAX_WITNESSES);
+  b->proposals = SEER_NEW_ARRAY(r->arena, seer_proposal, pick->n + MAX_WITNESSES);
+  b->requests = SEER_NEW_ARRAY(r->arena, seer_measure_request, pick->n + MAX_WITNESSES);
+  b->results = SEER_NEW_ARRAY(r->arena, seer_measure_result, pick->n + MAX_WITNESSES);
   uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_search_propose(s->task[t].search, s->learning.bank, pick->n, b->proposals, &n));
   s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;
@@ -285,9 +309,10 @@ static seer_status propose(seer_campaign *s, seer_pick *pick, batch *b) {
 }
 
 // What a round's end means for the task: a better best, or patience that runs out.
-static void conclude(
-    seer_campaign *s, const seer_pick *pick, double before, const seer_search_counts *counts) {
+static void conclude(seer_campaign *s, const around *r, const seer_search_counts *counts) {
+  const seer_pick *pick = &r->pick;
   uint32_t t = pick->task;
+  double before = r->before_s;
   seer_task_state *state = &s->state.task[t];
   seer_campaign_remember(s, t);
   if (state->n_trial >= 64 && state->best_s <= 0) {
@@ -318,30 +343,124 @@ static void conclude(
   seer_campaign_emit(s, &event);
 }
 
-seer_status seer_campaign_round(seer_campaign *s, seer_pick *pick) {
-  uint32_t t = pick->task;
-  seer_arena_reset(s->round);
-  batch b = {0};
-  const seer_search_counts *now = seer_search_get_counts(s->task[t].search), start = *now;
-  SEER_TRY(propose(s, pick, &b));
-  if (b.n == 0) {
-    s->state.task[t].is_dead = true;
-    seer_campaign_note(s, seer_arena_printf(s->arena, "task %u has no new schedules left", t));
-    return SEER_OK;
-  }
-  double before = s->state.task[t].best_s;
-  SEER_TRY(measure(s, t, &b));
-  SEER_TRY(take_results(s, t, &b));
+// What has come back.
+static seer_status finish(seer_campaign *s, around *r) {
+  uint32_t t = r->pick.task;
+  SEER_TRY(take_results(s, t, r));
   s->learning.model_to_train = s->learning.models.family_of[t];
-  if (!s->policy->traits->learns_beside) {
+  if (!s->policy->traits->learns_beside || s->device.facts.n_rounds) {
     lesson l = {s, s->learning.model_to_train, SEER_OK};
     study(&l);
     SEER_TRY(l.status);
   }
   if (s->policy->traits->shares_warm_up && seer_schedule_is_warm(&s->state))
     seer_bank_split(s->learning.bank);
-  seer_search_counts counts = *now;
-  seer_search_counts_less(&counts, &start);
-  conclude(s, pick, before, &counts);
+  seer_search_counts counts = *seer_search_get_counts(s->task[t].search);
+  seer_search_counts_less(&counts, &r->counts);
+  conclude(s, r, &counts);
   return SEER_OK;
+}
+
+// Nothing new is left of the task: that ends it, and this is no round.
+static seer_status begin(seer_campaign *s, seer_pick *pick, around *r, bool *out_has_any) {
+  uint32_t t = pick->task;
+  r->counts = *seer_search_get_counts(s->task[t].search);
+  r->before_s = s->state.task[t].best_s;
+  SEER_TRY(propose(s, pick, r));
+  r->pick = *pick;
+  *out_has_any = r->b.n > 0;
+  if (*out_has_any) {
+    order(s, t, &r->b);
+    return SEER_OK;
+  }
+  s->state.task[t].is_dead = true;
+  seer_campaign_note(s, seer_arena_printf(s->arena, "task %u has no new schedules left", t));
+  return SEER_OK;
+}
+
+// ---- rounds that are away
+bool seer_campaign_has_room(const seer_campaign *s) {
+  uint32_t n_begun = s->totals.trials + s->away.n_trials;
+  if (s->away.n > 0 && s->budget.trials && n_begun >= s->budget.trials) return false;
+  return s->device.facts.n_rounds == 0 || s->away.n < s->device.facts.n_rounds;
+}
+
+static void forget(seer_campaign *s, around *r) {
+  around **at = &s->away.first;
+  while (*at != r) at = &(*at)->next;
+  *at = r->next;
+  s->away.n--;
+  s->away.n_trials -= r->pick.n;
+  s->state.task[r->pick.task].n_away--;
+}
+
+static seer_status send_away(seer_campaign *s, seer_pick *pick) {
+  seer_arena *arena = seer_arena_create("round");
+  around *r = SEER_NEW(arena, around);
+  r->arena = arena;
+  bool has_any = false;
+  seer_status status = begin(s, pick, r, &has_any);
+  if (!status && has_any)
+    status =
+        s->device.desc->send(s->device.measurer, r->b.requests, r->b.n, r->b.results, &r->number);
+  if (status || !has_any) {
+    seer_arena_destroy(arena);
+    return status;
+  }
+  r->next = s->away.first;
+  s->away.first = r;
+  s->away.n++;
+  s->away.n_trials += pick->n;
+  s->state.task[pick->task].n_away++;
+  return SEER_OK;
+}
+
+seer_status seer_campaign_land(seer_campaign *s, double patience_s) {
+  uint32_t number;
+  uint64_t start = seer_os_now_ns();
+  SEER_TRY(s->device.desc->await(s->device.measurer, (uint64_t)(patience_s * 1e9), &number));
+  s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9;
+  look_at_devices(s);
+  if (number == SEER_MEASURE_NO_ROUND) return SEER_OK;
+  around *r = s->away.first;
+  while (r && r->number != number) r = r->next;
+  SEER_ASSERT(r, "round %u is back, which is not away", number);
+  forget(s, r);
+  seer_arena_reset(s->round);
+  seer_status status = finish(s, r);
+  status = seer_status_context(status, "task %u", r->pick.task);
+  seer_arena_destroy(r->arena);
+  return status;
+}
+
+void seer_campaign_recall(seer_campaign *s) {
+  if (s->away.n > 0) s->device.desc->recall(s->device.measurer);
+  while (s->away.first) {
+    around *r = s->away.first;
+    forget(s, r);
+    seer_arena_destroy(r->arena);
+  }
+}
+
+seer_status seer_campaign_land_all(seer_campaign *s, double patience_s) {
+  double until_s = seer_campaign_elapsed_s(s) + patience_s;
+  seer_status status = SEER_OK;
+  while (s->away.n > 0 && !status && !s->is_stopped) {
+    double left_s = until_s - seer_campaign_elapsed_s(s);
+    if (left_s <= 0) break;
+    status = seer_campaign_land(s, fmin(left_s, 1));
+  }
+  seer_campaign_recall(s);
+  return status;
+}
+
+seer_status seer_campaign_round(seer_campaign *s, seer_pick *pick) {
+  if (s->device.facts.n_rounds) return send_away(s, pick);
+  seer_arena_reset(s->round);
+  around r = {.arena = s->round};
+  bool has_any = false;
+  SEER_TRY(begin(s, pick, &r, &has_any));
+  if (!has_any) return SEER_OK;
+  SEER_TRY(measure(s, &r.b));
+  return finish(s, &r);
 }

@@ -221,7 +221,7 @@ static seer_status create_bank(seer_campaign *s, const seer_cost_desc *model) {
 
 static seer_status choose_measurer(seer_campaign *s) {
   seer_measure_choice choice;
-  SEER_TRY(seer_measure_find(seer_context_str(s->context, SEER_OPT_MEASURE), s->arena, &choice));
+  SEER_TRY(seer_measure_choose(s->context, s->arena, &choice));
   s->device.desc = choice.desc;
   s->device.argument = choice.argument;
   s->device.pace = (seer_measure_pace){choice.delay_s, &s->is_stopped};

@@ -49,7 +49,7 @@ void seer_gradient_update(seer_schedule_state *state, seer_gradient gradient) {
 static bool is_asked(
     const seer_schedule_state *state, uint32_t t, uint32_t family, uint32_t except) {
   const seer_task_state *task = &state->task[t];
-  return t != except && seer_task_is_open(task) &&
+  return t != except && seer_task_is_ready(task) &&
       (family == SEER_ANY_FAMILY || task->family == family);
 }
 

@@ -92,7 +92,8 @@ static prospect best_next_round(const seer_schedule_state *state) {
   for (uint32_t t = 0; t < state->n_task; t++) {
     const seer_task_state *task = &state->task[t];
     if (!seer_task_is_open(task) || task->n_round == 0 || task->best_s <= 0) continue;
-    double gain = expected_gain(task) * task->weight * task->best_s;
+    // What rounds that are away will find is not there to be found once more.
+    double gain = expected_gain(task) * task->weight * task->best_s / (1 + task->n_away);
     double trial_s = task->n_trial ? task->spent_s / task->n_trial : USUAL_TRIAL_S;
     consider(&best, t, gain, (OVERHEAD_TRIALS + state->round_size) * trial_s);
   }
@@ -146,7 +147,7 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   }
   // Everything measured is at its bound: what has never worked gets another try.
   for (uint32_t t = 0; t < state->n_task; t++) {
-    if (!seer_task_is_open(&state->task[t]) || state->task[t].best_s > 0) continue;
+    if (!seer_task_is_ready(&state->task[t]) || state->task[t].best_s > 0) continue;
     *out = (seer_pick){.task = t, .n = state->round_size, .reason = "nothing has worked yet"};
     return true;
   }

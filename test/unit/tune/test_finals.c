@@ -133,7 +133,7 @@ static void open_hall(hall *h, uint64_t seed, double noise) {
   h->finals = (seer_finals){.measure = &noisy,
       .measurer = &h->m,
       .arena = h->arena,
-      .court = {&h->court, look_at_clock, check, accept, defend, conclude},
+      .court = {&h->court, look_at_clock, check, NULL, accept, defend, conclude},
       .n_visits = 1};
 }
 

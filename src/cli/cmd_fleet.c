@@ -1,0 +1,111 @@
+// cmd_fleet.c - familyseer fleet: who works at a broker, and for what.
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "cli/command.h"
+#include "measure/fleet/roster.h"
+
+#define REFRESH_NS 2000000000u
+
+static volatile sig_atomic_t is_interrupted;
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  is_interrupted = 1;
+}
+
+// ---- JSON: a line a worker
+static seer_status print_worker_json(const seer_letter_worker *w) {
+  json_t *json = json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, "
+      "s:i, s:i, s:s}",
+      "worker", w->id, "version", w->hello.version, "sources", w->hello.revision, "target",
+      w->target, "measure", w->measurer, "devices", w->devices, "n_devices", (int)w->n_devices,
+      "builders", (int)w->n_builders, "free_bytes", (json_int_t)w->free_bytes, "load", w->load,
+      "noise", w->noise, "up_s", w->up_s, "busy_s", w->busy_s, "peak_gflops", w->hello.peak_gflops,
+      "rounds", (int)w->n_rounds, "candidates", (int)w->n_candidates, "doing", w->doing);
+  char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
+  json_decref(json);
+  if (!line) return SEER_FAIL(RESOURCE, "out of memory for JSON");
+  puts(line);
+  free(line);
+  return SEER_OK;
+}
+
+// ---- for people
+// "cpu ... -cpu=znver4 ..." -> "znver4"
+static const char *processor_of(const seer_letter_worker *w, seer_arena *arena) {
+  const char *at = strstr(w->target, "-cpu=");
+  return at ? seer_arena_strndup(arena, at + 5, strcspn(at + 5, " ")) : "";
+}
+
+static void print_table(
+    const seer_letter_worker *list, uint32_t n, uint32_t n_unreadable, seer_arena *arena) {
+  printf("%-32s %-16s %-9s %7s %9s %5s %6s %7s %10s  %s\n", "worker", "processor", "measure",
+      "devices", "free GiB", "load", "noise", "busy", "candidates", "does");
+  for (uint32_t k = 0; k < n; k++) {
+    const seer_letter_worker *w = &list[k];
+    printf("%-32s %-16s %-9s %7u %9.1f %5.1f %5.1f%% %6.0f%% %10u  %s\n", w->id,
+        processor_of(w, arena), w->measurer, w->n_devices, (double)w->free_bytes / 0x1p30, w->load,
+        w->noise * 100, w->up_s > 0 ? 100 * w->busy_s / w->up_s : 0, w->n_candidates,
+        w->doing[0] ? w->doing : "-");
+  }
+  if (n_unreadable > 0)
+    printf("%u more are sealed with another key (--fleet-key, or the password)\n", n_unreadable);
+  if (n + n_unreadable == 0) printf("nobody\n");
+}
+
+static seer_status show(seer_hub *hub, bool is_json, seer_arena *arena) {
+  seer_letter_worker *list;
+  uint32_t n, n_unreadable;
+  SEER_TRY(seer_roster_list(hub, arena, &list, &n, &n_unreadable));
+  if (!is_json) print_table(list, n, n_unreadable, arena);
+  for (uint32_t k = 0; k < n && is_json; k++) SEER_TRY(print_worker_json(&list[k]));
+  return SEER_OK;
+}
+
+// On a terminal again and again, until Ctrl-C.
+static seer_status show_all(seer_hub *hub, bool is_json) {
+  bool is_live = !is_json && isatty(STDOUT_FILENO);
+  const struct sigaction action = {.sa_handler = on_interrupt};
+  struct sigaction before;
+  seer_arena *arena = seer_arena_create("fleet");
+  seer_status status = seer_hub_connect(hub);
+  if (!status) status = show(hub, is_json, arena);
+  if (is_live) sigaction(SIGINT, &action, &before);
+  while (!status && is_live && !is_interrupted) {
+    (void)fflush(stdout);
+    seer_os_sleep_ns(REFRESH_NS);
+    seer_arena_reset(arena);
+    printf("\033[H\033[J");
+    status = show(hub, is_json, arena);
+  }
+  if (is_live) sigaction(SIGINT, &before, NULL);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+static seer_status run_fleet(seer_context *context, int argc, char **argv) {
+  if (argc == 1) SEER_TRY(seer_context_set(context, "fleet", argv[0]));
+  if (!seer_context_str(context, SEER_OPT_FLEET)[0])
+    return seer_usage_error("fleet: which one? familyseer fleet redis://HOST");
+  seer_hub hub;
+  SEER_TRY(seer_hub_init(&hub, context));
+  seer_status status = show_all(&hub, seer_context_bool(context, SEER_OPT_JSON));
+  seer_hub_clear(&hub);
+  return status;
+}
+
+const seer_command seer_command_fleet = {
+    .name = "fleet",
+    .args = "[URL]",
+    .doc = "shows the workers of a fleet, and what they do",
+    .min_args = 0,
+    .max_args = 1,
+    .run = run_fleet,
+};

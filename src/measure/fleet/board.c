@@ -1,0 +1,362 @@
+// board.c - steps: what is to go to the broker goes at once, one command behind the other, and last
+// the question for answers, which may wait there; then all replies are taken. So a step costs one
+// way there and back, however far the broker is. The contract: board.h.
+
+#include "measure/fleet/board.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/os.h"
+
+#define SECOND_NS 1000000000u
+#define LOOK_NS (2 * (uint64_t)SECOND_NS)  // workers are looked at so often
+#define UPKEEP_NS (5 * (uint64_t)SECOND_NS)  // what has a time at the broker is kept so often
+#define LOST_NS (10 * (uint64_t)SECOND_NS)  // without answers for so long: are the jobs there?
+#define PAUSE_NS (SECOND_NS / 10)  // while the broker is away
+#define MAX_STREAM 10000  // entries; older ones are cut off
+
+// What is to be done with a reply.
+typedef enum { NOTHING, IS_KEPT, IS_ADDED, IS_STILL_THERE } purpose;
+typedef struct {
+  purpose what;
+  seer_ledger_job *job;  // of the latter two
+} expected;
+
+typedef struct {
+  seer_board *b;
+  size_t n, cap;
+  expected *reply;
+} step;
+
+static void expect(step *s, purpose what, seer_ledger_job *job) {
+  s->reply = SEER_GROW(s->b->scratch, expected, s->reply, s->n, &s->cap);
+  s->reply[s->n++] = (expected){what, job};
+}
+
+static const char *place_of(const seer_board *b, const char *kind) {
+  return seer_hub_place(b->scratch, kind, b->ledger.session);
+}
+
+// ---- what lies at the broker
+static seer_status seal(seer_board *b, const char *place, seer_wire_type type,
+    const seer_text *payload, seer_redis_word *out) {
+  seer_text sealed;
+  seer_text_init(&sealed, b->scratch);
+  SEER_TRY(seer_letter_seal(&b->hub.key, place, type, payload, &sealed));
+  *out = (seer_redis_word){sealed.data, sealed.n_bytes};
+  return SEER_OK;
+}
+
+static seer_status announce(step *s) {
+  seer_board *b = s->b;
+  const char *place = place_of(b, "tuning");
+  seer_redis_word word;
+  seer_text text;
+  seer_text_init(&text, b->scratch);
+  const seer_letter_tuning letter = {.hello = b->roster.own,
+      .measurer = b->roster.measurer,
+      .priority = (uint32_t)seer_context_i64(b->context, SEER_OPT_PRIORITY)};
+  seer_letter_put_tuning(&text, &letter);
+  SEER_TRY(seal(b, place, SEER_WIRE_TUNING, &text, &word));
+  SEER_TRY(seer_hub_send(&b->hub, &word, "SET %s ? PX %d", place, SEER_HUB_TUNING_MS));
+  SEER_TRY(seer_hub_send(&b->hub, NULL, "SADD familyseer:tunings %016" PRIx64, b->ledger.session));
+  expect(s, NOTHING, NULL);
+  expect(s, NOTHING, NULL);
+  return SEER_OK;
+}
+
+// Sets how long things stay, and finds out whether they are there.
+static seer_status keep(step *s) {
+  static const char *const kept[] = {"jobs", "answers", "tasks"};
+  for (size_t k = 0; k < SEER_COUNT_OF(kept); k++) {
+    if (s->b->n == 0 && k == 2) continue;  // there is no empty hash
+    SEER_TRY(seer_hub_send(
+        &s->b->hub, NULL, "PEXPIRE %s %d", place_of(s->b, kept[k]), SEER_HUB_TUNING_MS));
+    expect(s, IS_KEPT, NULL);
+  }
+  s->b->kept_ns = seer_os_now_ns();
+  return announce(s);
+}
+
+static seer_status put_task(step *s, const seer_board_task *task) {
+  const char *place = place_of(s->b, "tasks");
+  seer_redis_word word;
+  seer_text text;
+  seer_text_init(&text, s->b->scratch);
+  seer_message_put_task(&text, &task->message);
+  SEER_TRY(seal(s->b, place, SEER_WIRE_TASK, &text, &word));
+  expect(s, NOTHING, NULL);
+  return seer_hub_send(&s->b->hub, &word, "HSET %s %016" PRIx64 " ?", place, task->key);
+}
+
+static seer_status make_group(step *s, const char *place) {
+  expect(s, NOTHING, NULL);
+  return seer_hub_send(&s->b->hub, NULL, "XGROUP CREATE %s " SEER_HUB_GROUP " 0 MKSTREAM", place);
+}
+
+// All of it, at the start and where the broker has forgotten it. Its jobs are sent once more: what
+// workers had in hand may come twice then.
+static seer_status establish(step *s) {
+  seer_board *b = s->b;
+  SEER_TRY(make_group(s, place_of(b, "jobs")));
+  SEER_TRY(make_group(s, place_of(b, "answers")));
+  for (size_t t = 0; t < b->n; t++) SEER_TRY(put_task(s, &b->task[t]));
+  for (seer_ledger_job *job = b->ledger.first; job; job = job->next) job->at = NULL;
+  (void)snprintf(b->last, sizeof b->last, "0-0");
+  b->is_there = true;
+  return keep(s);
+}
+
+static const char *place_of_job(const seer_board *b, const seer_ledger_job *job) {
+  if (!job->worker) return place_of(b, "jobs");
+  return seer_hub_place_of_worker(b->scratch, b->ledger.session, job->worker);
+}
+
+static seer_status send_job(step *s, seer_ledger_job *job) {
+  seer_board *b = s->b;
+  seer_redis_word word;
+  const char *place = place_of_job(b, job);
+  seer_text text;
+  seer_text_init(&text, b->scratch);
+  job->letter.attempt++;
+  seer_letter_put_job(&text, &job->letter);
+  SEER_TRY(seal(b, place_of(b, "jobs"), SEER_WIRE_JOB, &text, &word));
+  if (job->worker) {
+    SEER_TRY(make_group(s, place));
+    SEER_TRY(seer_hub_send(&b->hub, NULL, "PEXPIRE %s %d", place, SEER_HUB_TUNING_MS));
+    expect(s, NOTHING, NULL);
+  }
+  SEER_TRY(seer_hub_send(&b->hub, &word, "XADD %s MAXLEN ~ %d * m ?", place, MAX_STREAM));
+  expect(s, IS_ADDED, job);
+  return SEER_OK;
+}
+
+// A job that is in no stream, and for which no answer came, is sent again.
+static seer_status ask_for_lost(step *s) {
+  for (seer_ledger_job *job = s->b->ledger.first; job; job = job->next) {
+    if (!job->at || job->is_done) continue;
+    SEER_TRY(seer_hub_send(
+        &s->b->hub, NULL, "XRANGE %s %s %s", place_of_job(s->b, job), job->at, job->at));
+    expect(s, IS_STILL_THERE, job);
+  }
+  s->b->heard_ns = seer_os_now_ns();
+  return SEER_OK;
+}
+
+static seer_status send_all(step *s) {
+  seer_board *b = s->b;
+  uint64_t now = seer_os_now_ns();
+  bool is_new = b->n_connections != b->hub.n_connections;
+  b->n_connections = b->hub.n_connections;
+  if (!b->is_there)
+    SEER_TRY(establish(s));
+  else if (is_new || now - b->kept_ns >= UPKEEP_NS)
+    SEER_TRY(keep(s));
+  if (is_new || now - b->heard_ns >= LOST_NS) SEER_TRY(ask_for_lost(s));
+  for (seer_ledger_job *job = b->ledger.first; job; job = job->next)
+    if (!job->at && !job->is_done) SEER_TRY(send_job(s, job));
+  return SEER_OK;
+}
+
+static seer_status take_replies(step *s) {
+  for (size_t k = 0; k < s->n; k++) {
+    const seer_redis_reply *reply;
+    seer_ledger_job *job = s->reply[k].job;
+    SEER_TRY(seer_hub_receive(&s->b->hub, 0, s->b->scratch, &reply));
+    SEER_TRY(seer_hub_refusal(&s->b->hub, reply));
+    switch (s->reply[k].what) {
+      case IS_KEPT:
+        if (reply->kind == SEER_REDIS_INTEGER && reply->integer == 1) break;
+        seer_log(s->b->context, "measure", 1, "the broker has forgotten this tuning");
+        s->b->is_there = false;
+        break;
+      case IS_ADDED:
+        if (reply->kind == SEER_REDIS_TEXT) job->at = seer_arena_strdup(job->arena, reply->text);
+        break;
+      case IS_STILL_THERE:
+        if (reply->kind == SEER_REDIS_ARRAY && reply->n == 0) job->at = NULL;
+        break;
+      case NOTHING:
+        break;
+    }
+  }
+  return SEER_OK;
+}
+
+// ---- answers
+static void take(seer_board *b, const seer_redis_reply *letter) {
+  const void *payload;
+  size_t n;
+  seer_letter_answer answer;
+  seer_status status = seer_letter_open(
+      &b->hub.key, place_of(b, "answers"), SEER_WIRE_ANSWER, letter->text, letter->n, &payload, &n);
+  if (!status) status = seer_letter_get_answer(payload, n, b->scratch, &answer);
+  if (status) {
+    b->ledger.n_strange++;
+    seer_log(b->context, "measure", 1, "an answer is refused: %s", seer_status_message(status));
+    seer_status_free(status);
+    return;
+  }
+  uint32_t device = seer_roster_find(&b->roster, answer.worker);
+  if (device == UINT32_MAX) {  // its letter may be younger than the last look
+    seer_status_free(seer_roster_look(&b->roster, &b->hub, b->scratch));
+    device = seer_roster_find(&b->roster, answer.worker);
+  }
+  // one that has gone, or was never this tuning's: its job is sent again
+  if (device == UINT32_MAX) {
+    b->ledger.n_strange++;
+    return;
+  }
+  if (seer_ledger_take(&b->ledger, &answer, device) == SEER_LEDGER_STRANGE)
+    seer_log(b->context, "measure", 1, "worker %s answers what was not asked", answer.worker);
+}
+
+// [[place, [[id, ["m", letter]], ...]]], or nothing.
+static void take_all(seer_board *b, const seer_redis_reply *reply) {
+  if (reply->kind != SEER_REDIS_ARRAY || reply->n != 1 || reply->element[0].n != 2) return;
+  const seer_redis_reply *entries = &reply->element[0].element[1];
+  for (size_t i = 0; entries->kind == SEER_REDIS_ARRAY && i < entries->n; i++) {
+    const seer_redis_reply *entry = &entries->element[i];
+    if (entry->kind != SEER_REDIS_ARRAY || entry->n != 2) continue;
+    const seer_redis_reply *fields = &entry->element[1];
+    if (entry->element[0].n < sizeof b->last)
+      (void)snprintf(b->last, sizeof b->last, "%s", entry->element[0].text);
+    bool is_letter = fields->kind == SEER_REDIS_ARRAY && fields->n == 2 &&
+        fields->element[1].kind == SEER_REDIS_TEXT;
+    if (is_letter) take(b, &fields->element[1]);
+    b->heard_ns = seer_os_now_ns();
+  }
+}
+
+// What was read is cut off with the next question.
+static seer_status ask_for_answers(step *s, uint64_t wait_ns) {
+  const char *place = place_of(s->b, "answers");
+  SEER_TRY(seer_hub_send(&s->b->hub, NULL, "XTRIM %s MINID ~ %s", place, s->b->last));
+  expect(s, NOTHING, NULL);
+  return seer_hub_send(&s->b->hub, NULL, "XREAD COUNT 32 BLOCK %" PRIu64 " STREAMS %s %s",
+      wait_ns / 1000000 + 1, place, s->b->last);
+}
+
+// ---- steps
+static seer_status try_step(seer_board *b, uint64_t wait_ns) {
+  const seer_redis_reply *answers;
+  step s = {.b = b};
+  uint64_t now = seer_os_now_ns();
+  if (now - b->looked_ns >= LOOK_NS) {
+    SEER_TRY(seer_roster_look(&b->roster, &b->hub, b->scratch));
+    b->looked_ns = now;
+    b->away_s = (double)(seer_os_now_ns() - now) * 1e-9 / SEER_ROSTER_QUESTIONS;
+  }
+  SEER_TRY(send_all(&s));
+  SEER_TRY(ask_for_answers(&s, wait_ns));
+  SEER_TRY(take_replies(&s));
+  SEER_TRY(seer_hub_receive(&b->hub, wait_ns, b->scratch, &answers));
+  // A stream that went while it was waited for is made again by a step.
+  bool is_gone = answers->kind == SEER_REDIS_ERROR && strncmp(answers->text, "UNBLOCKED", 9) == 0;
+  if (!is_gone) SEER_TRY(seer_hub_refusal(&b->hub, answers));
+  take_all(b, answers);
+  return SEER_OK;
+}
+
+// Is it too long that nobody is there?
+static bool is_given_up(seer_board *b, bool is_alone) {
+  uint64_t now = seer_os_now_ns();
+  if (!is_alone) {
+    b->alone_ns = 0;
+    return false;
+  }
+  if (b->alone_ns == 0) b->alone_ns = now;
+  return (double)(now - b->alone_ns) * 1e-9 > b->patience_s;
+}
+
+static seer_status wait_for_broker(seer_board *b, seer_status away, uint64_t wait_ns) {
+  if (is_given_up(b, true)) {
+    seer_status lost = SEER_FAIL(DEVICE, "%s (--fleet-wait)", seer_status_message(away));
+    seer_status_free(away);
+    return lost;
+  }
+  seer_status_free(away);
+  seer_os_sleep_ns(wait_ns < PAUSE_NS ? wait_ns : PAUSE_NS);
+  return SEER_OK;
+}
+
+seer_status seer_board_step(seer_board *b, uint64_t wait_ns) {
+  seer_arena_reset(b->scratch);
+  seer_status status = try_step(b, wait_ns);
+  if (status) seer_hub_drop(&b->hub);
+  if (seer_hub_is_away(status)) return wait_for_broker(b, status, wait_ns);
+  SEER_TRY(status);
+  if (!is_given_up(b, b->roster.n_there == 0)) return SEER_OK;
+  return SEER_FAIL(DEVICE,
+      "no worker at %s has fitted this tuning for %.0f s (--fleet-wait); its target is %016" PRIx64,
+      b->hub.address.shown, b->patience_s, b->roster.own.target_key);
+}
+
+void seer_board_recall(seer_board *b) {
+  uint32_t n = 0;
+  seer_status status = SEER_OK;
+  seer_arena_reset(b->scratch);
+  for (const seer_ledger_job *job = b->ledger.first; job && !status; job = job->next) {
+    if (!job->at || job->is_done || !seer_hub_is_connected(&b->hub)) continue;
+    status = seer_hub_send(&b->hub, NULL, "XDEL %s %s", place_of_job(b, job), job->at);
+    n++;
+  }
+  if (!status) status = seer_hub_skip(&b->hub, n, b->scratch);
+  if (status) seer_hub_drop(&b->hub);
+  seer_status_free(status);
+  seer_ledger_clear(&b->ledger);
+}
+
+// ---- life
+uint64_t seer_board_add_task(seer_board *b, const seer_message_task *task) {
+  b->task = SEER_GROW(b->arena, seer_board_task, b->task, b->n, &b->cap);
+  b->task[b->n] = (seer_board_task){*task, seer_letter_task_key(task)};
+  b->is_there = false;
+  return b->task[b->n++].key;
+}
+
+seer_status seer_board_init(seer_board *b, const seer_context *context, const seer_target *target) {
+  *b = (seer_board){.context = context,
+      .arena = seer_arena_create("board"),
+      .scratch = seer_arena_create("board step"),
+      .last = "0-0",
+      .patience_s = seer_context_f64(context, SEER_OPT_FLEET_WAIT)};
+  const char *measure = seer_context_str(context, SEER_OPT_MEASURE);
+  b->roster = (seer_roster){.context = context,
+      .arena = b->arena,
+      .own = seer_message_hello_here(target),
+      .measurer = seer_arena_strndup(b->arena, measure, strcspn(measure, ":"))};
+  uint64_t *session = &b->ledger.session;
+  if (getrandom(session, sizeof *session, 0) != sizeof *session)
+    return SEER_FAIL(RESOURCE, "no random number from the system");
+  SEER_TRY(seer_hub_init(&b->hub, context));
+  return seer_hub_connect(&b->hub);
+}
+
+static seer_status leave(seer_board *b) {
+  SEER_TRY(seer_hub_send(&b->hub, NULL, "SREM familyseer:tunings %016" PRIx64, b->ledger.session));
+  SEER_TRY(seer_hub_send(&b->hub, NULL, "DEL %s %s %s %s", place_of(b, "tuning"),
+      place_of(b, "jobs"), place_of(b, "answers"), place_of(b, "tasks")));
+  for (uint32_t k = 0; k < b->roster.n; k++)
+    SEER_TRY(seer_hub_send(&b->hub, NULL, "DEL %s",
+        seer_hub_place_of_worker(b->scratch, b->ledger.session, b->roster.worker[k].id)));
+  return seer_hub_skip(&b->hub, 2 + b->roster.n, b->scratch);
+}
+
+void seer_board_clear(seer_board *b) {
+  if (!b->arena) return;
+  seer_arena_reset(b->scratch);
+  if (b->is_there && seer_hub_is_connected(&b->hub)) seer_status_free(leave(b));
+  if (b->ledger.n_numbers > 0)
+    seer_log(b->context, "measure", 1,
+        "fleet: %" PRIu64 " bytes by the broker for %" PRIu64 " jobs; answers refused %u, twice %u",
+        seer_hub_traffic(&b->hub), b->ledger.n_numbers, b->ledger.n_strange,
+        b->ledger.n_duplicates);
+  seer_ledger_clear(&b->ledger);
+  seer_hub_clear(&b->hub);
+  seer_arena_destroy(b->scratch);
+  seer_arena_destroy(b->arena);
+  b->arena = NULL;
+}

@@ -1,0 +1,90 @@
+// ledger.c - jobs that are out. The contract: ledger.h.
+
+#include "measure/fleet/ledger.h"
+
+#include <string.h>
+
+seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32_t n) {
+  seer_arena *arena = seer_arena_create("job");
+  seer_ledger_job *job = SEER_NEW(arena, seer_ledger_job);
+  job->arena = arena;
+  job->letter = (seer_letter_job){.session = ledger->session,
+      .number = ++ledger->n_numbers,
+      .kind = kind,
+      .n = n,
+      .candidate = SEER_NEW_ARRAY(arena, seer_letter_candidate, n)};
+  if (kind == SEER_JOB_COMPARE) job->compared = SEER_NEW(arena, seer_message_compared);
+  job->next = ledger->first;
+  ledger->first = job;
+  ledger->n++;
+  return job;
+}
+
+static seer_ledger_job *find(const seer_ledger *ledger, uint64_t number) {
+  seer_ledger_job *job = ledger->first;
+  while (job && job->letter.number != number) job = job->next;
+  return job;
+}
+
+void seer_ledger_remove(seer_ledger *ledger, seer_ledger_job *job) {
+  seer_ledger_job **at = &ledger->first;
+  while (*at != job) at = &(*at)->next;
+  *at = job->next;
+  ledger->n--;
+  seer_arena_destroy(job->arena);
+}
+
+void seer_ledger_clear(seer_ledger *ledger) {
+  while (ledger->first) seer_ledger_remove(ledger, ledger->first);
+}
+
+// Is it one of the answers that the job can have?
+static bool fits(const seer_ledger_job *job, const seer_letter_answer *answer) {
+  if (answer->lost[0]) return true;
+  if (answer->kind != job->letter.kind) return false;
+  if (job->letter.kind != SEER_JOB_COMPARE) return answer->n == job->letter.n;
+  const seer_message_compared *compared = answer->compared;
+  return compared->cls != SEER_MEASURED_OK ||
+      (compared->n == job->letter.n - 1 && compared->n_pairs == job->letter.n_pairs);
+}
+
+seer_ledger_verdict seer_ledger_take(
+    seer_ledger *ledger, const seer_letter_answer *answer, uint32_t device) {
+  seer_ledger_job *job = find(ledger, answer->number);
+  bool was_given = answer->number >= 1 && answer->number <= ledger->n_numbers;
+  if (answer->session != ledger->session || !was_given || (job && !fits(job, answer))) {
+    ledger->n_strange++;
+    return SEER_LEDGER_STRANGE;
+  }
+  if (!job || job->is_done) {
+    ledger->n_duplicates++;
+    return SEER_LEDGER_DUPLICATE;
+  }
+  if (answer->lost[0]) {
+    seer_ledger_lose(job, device, SEER_MEASURED_RUN_CRASH, answer->lost);
+    return SEER_LEDGER_TAKEN;
+  }
+  job->is_done = true;
+  job->device = device;
+  if (job->compared) *job->compared = *answer->compared;
+  for (uint32_t i = 0; job->results && i < answer->n; i++) {
+    job->results[i] = answer->result[i];
+    job->results[i].device = device;
+  }
+  return SEER_LEDGER_TAKEN;
+}
+
+void seer_ledger_lose(
+    seer_ledger_job *job, uint32_t device, seer_measured_class cls, const char *why) {
+  job->is_done = true;
+  job->device = device;
+  (void)snprintf(job->lost, sizeof job->lost, "%s", why);
+  if (job->compared) {
+    *job->compared = (seer_message_compared){.cls = cls};
+    (void)snprintf(job->compared->message, sizeof job->compared->message, "%s", why);
+  }
+  for (uint32_t i = 0; job->results && i < job->letter.n; i++) {
+    job->results[i] = (seer_measure_result){.cls = cls, .device = device};
+    (void)snprintf(job->results[i].message, sizeof job->results[i].message, "%s", why);
+  }
+}

@@ -1,0 +1,48 @@
+// ledger.h - the jobs that a tuner has out: each gets one answer, however often it was sent and
+// answered. What comes twice, or belongs to no job, is counted and changes nothing.
+//
+// Pure. Memory: a job's is in its own arena, until it is removed; results are the caller's.
+// Threads: one.
+#ifndef SEER_MEASURE_FLEET_LEDGER_H
+#define SEER_MEASURE_FLEET_LEDGER_H
+
+#include "measure/fleet/letter.h"
+
+typedef struct seer_ledger_job {
+  seer_arena *arena;
+  seer_letter_job letter;  // its candidates' texts are in the arena
+  const char *worker;  // that alone may have it; NULL: any
+  const char *at;  // its entry in the stream, in the arena; NULL: it is not there
+  seer_measure_result *results;  // letter.n of them; of a COMPARE: NULL
+  seer_message_compared *compared;  // of a COMPARE
+  bool is_done, is_foreseen;  // foreseen: nobody has asked yet
+  char lost[SEER_MEASURE_MESSAGE_BYTES];  // "": it was done; else why not
+  uint32_t device;  // that has done it
+  struct seer_ledger_job *next;
+} seer_ledger_job;
+
+typedef struct {
+  uint64_t session, n_numbers;
+  uint32_t n;  // jobs
+  seer_ledger_job *first;
+  uint32_t n_duplicates, n_strange;  // answers that were not taken
+} seer_ledger;
+
+// A job of `n` candidates, with the next number; its letter is to be filled.
+seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32_t n);
+void seer_ledger_remove(seer_ledger *ledger, seer_ledger_job *job);
+void seer_ledger_clear(seer_ledger *ledger);
+
+typedef enum {
+  SEER_LEDGER_TAKEN,
+  SEER_LEDGER_DUPLICATE,
+  SEER_LEDGER_STRANGE  // of another session, or not what was asked
+} seer_ledger_verdict;
+// `device` that it comes from.
+seer_ledger_verdict seer_ledger_take(
+    seer_ledger *ledger, const seer_letter_answer *answer, uint32_t device);
+// It ends without an answer.
+void seer_ledger_lose(
+    seer_ledger_job *job, uint32_t device, seer_measured_class cls, const char *why);
+
+#endif

@@ -1,0 +1,120 @@
+// roster.c - workers, as their letters say. The contract: roster.h.
+
+#include "measure/fleet/roster.h"
+
+#include <string.h>
+
+#include "base/map.h"
+
+#define MAX_AT_ONCE 200
+
+// A letter of the place `name`, if it is there and can be read.
+static void read_letter(const seer_hub *hub, const char *place, const seer_redis_reply *letter,
+    seer_arena *arena, seer_letter_worker *out, uint32_t *n, uint32_t *n_unreadable) {
+  const void *payload;
+  size_t n_payload;
+  seer_status status = seer_letter_open(
+      &hub->key, place, SEER_WIRE_WORKER, letter->text, letter->n, &payload, &n_payload);
+  if (!status) status = seer_letter_get_worker(payload, n_payload, arena, out);
+  *n_unreadable += status != SEER_OK;
+  *n += status == SEER_OK;
+  seer_status_free(status);
+}
+
+// At most MAX_AT_ONCE of the names, in one question.
+static seer_status list_some(seer_hub *hub, seer_arena *arena, const seer_redis_reply *names,
+    size_t n_names, seer_letter_worker *out, uint32_t *n, uint32_t *n_unreadable) {
+  const seer_redis_reply *letters;
+  uint32_t n_gone = 0;
+  seer_redis_word words[1 + MAX_AT_ONCE] = {SEER_REDIS_WORD("MGET")};
+  for (size_t i = 0; i < n_names; i++) {
+    const char *place = seer_arena_printf(arena, "familyseer:worker:%s", names[i].text);
+    words[1 + i] = SEER_REDIS_WORD(place);
+  }
+  SEER_TRY(seer_hub_send_words(hub, words, 1 + n_names));
+  SEER_TRY(seer_hub_receive(hub, 0, arena, &letters));
+  SEER_TRY(seer_hub_refusal(hub, letters));
+  for (size_t i = 0; i < n_names && i < letters->n; i++) {
+    if (letters->element[i].kind == SEER_REDIS_TEXT) {
+      read_letter(hub, words[1 + i].data, &letters->element[i], arena, &out[*n], n, n_unreadable);
+      continue;
+    }
+    // It has not been heard of for a while.
+    const seer_redis_word gone = {names[i].text, names[i].n};
+    SEER_TRY(seer_hub_send(hub, &gone, "SREM familyseer:workers ?"));
+    n_gone++;
+  }
+  return seer_hub_skip(hub, n_gone, arena);
+}
+
+seer_status seer_roster_list(seer_hub *hub, seer_arena *arena, seer_letter_worker **out,
+    uint32_t *out_n, uint32_t *out_n_unreadable) {
+  const seer_redis_reply *names;
+  *out_n = *out_n_unreadable = 0;
+  SEER_TRY(seer_hub_ask(hub, arena, &names, NULL, "SMEMBERS familyseer:workers"));
+  SEER_TRY(seer_hub_refusal(hub, names));
+  size_t n = names->kind == SEER_REDIS_ARRAY ? names->n : 0;
+  *out = SEER_NEW_ARRAY(arena, seer_letter_worker, n + 1);
+  for (size_t i = 0; i < n; i += MAX_AT_ONCE) {
+    size_t n_now = n - i < MAX_AT_ONCE ? n - i : MAX_AT_ONCE;
+    SEER_TRY(list_some(hub, arena, &names->element[i], n_now, *out, out_n, out_n_unreadable));
+  }
+  return SEER_OK;
+}
+
+uint32_t seer_roster_find(const seer_roster *roster, const char *id) {
+  for (uint32_t k = 0; k < roster->n; k++)
+    if (strcmp(roster->worker[k].id, id) == 0) return k;
+  return UINT32_MAX;
+}
+
+// Once each.
+static void refuse(seer_roster *roster, const char *id, const char *why) {
+  uint64_t hash = seer_hash_bytes(id, strlen(id), 0);
+  for (uint32_t k = 0; k < roster->n_refused; k++)
+    if (roster->refused[k] == hash) return;
+  if (roster->n_refused == SEER_COUNT_OF(roster->refused)) return;
+  roster->refused[roster->n_refused++] = hash;
+  seer_log(roster->context, "measure", 0, "worker %s gets nothing: it %s", id, why);
+}
+
+bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter) {
+  uint32_t k = seer_roster_find(roster, letter->id);
+  if (k == UINT32_MAX) {
+    seer_status status = seer_message_hello_fits(&roster->own, &letter->hello);
+    if (!status && strcmp(letter->measurer, roster->measurer) != 0)
+      status = SEER_FAIL(INVALID, "measures with %s, this tuning with %s (--measure)",
+          letter->measurer, roster->measurer);
+    if (status) {
+      refuse(roster, letter->id, seer_status_message(status));
+      seer_status_free(status);
+      return false;
+    }
+    // The number of one that is gone is somebody else's in the campaign's eyes: it is not reused.
+    if (roster->n == SEER_MEASURE_MAX_DEVICES) {
+      refuse(roster, letter->id, "is one more than a tuning may have had");
+      return false;
+    }
+    k = roster->n++;
+    roster->worker[k].id = seer_arena_strdup(roster->arena, letter->id);
+  }
+  roster->worker[k].is_there = true;
+  roster->worker[k].n_builders = letter->n_builders;
+  return true;
+}
+
+seer_status seer_roster_look(seer_roster *roster, seer_hub *hub, seer_arena *scratch) {
+  seer_letter_worker *letters;
+  uint32_t n, n_unreadable;
+  SEER_TRY(seer_roster_list(hub, scratch, &letters, &n, &n_unreadable));
+  for (uint32_t k = 0; k < roster->n; k++) roster->worker[k].is_there = false;
+  for (uint32_t i = 0; i < n; i++) (void)seer_roster_see(roster, &letters[i]);
+  roster->n_there = 0;
+  for (uint32_t k = 0; k < roster->n; k++) roster->n_there += roster->worker[k].is_there;
+  if (n_unreadable > 0 && n_unreadable != roster->n_unsealed)
+    seer_log(roster->context, "measure", 0,
+        "%u workers at %s are sealed with another key (--fleet-key, or the password)", n_unreadable,
+        hub->address.shown);
+  roster->n_unsealed = n_unreadable;
+  return SEER_OK;
+}

@@ -1,0 +1,43 @@
+// roster.h - which workers a tuning has: those at its fleet that are of its sources and work for
+// its target. Each gets a number when it is first seen, and keeps it; one that has not been heard
+// of for a while is left out until it is heard of again. Workers that do not fit are named once,
+// with the reason.
+//
+// Memory: names are in the roster's arena. Threads: one.
+#ifndef SEER_MEASURE_FLEET_ROSTER_H
+#define SEER_MEASURE_FLEET_ROSTER_H
+
+#include "measure/fleet/hub.h"
+
+typedef struct {
+  const char *id;
+  bool is_there;
+  uint32_t n_builders;
+} seer_roster_worker;
+
+typedef struct {
+  const seer_context *context;
+  seer_arena *arena;  // borrowed
+  seer_message_hello own;
+  const char *measurer;  // that workers are to have: "local"
+  uint32_t n, n_there;
+  seer_roster_worker worker[SEER_MEASURE_MAX_DEVICES];
+  uint32_t n_refused;  // that were named
+  uint64_t refused[SEER_MEASURE_MAX_DEVICES];  // hashes of their names
+  uint32_t n_unsealed;  // letters that could not be read, last time
+} seer_roster;
+
+// All workers that the broker has just now, by so many questions. Errors: those of the hub.
+#define SEER_ROSTER_QUESTIONS 2
+SEER_MUST_USE seer_status seer_roster_look(seer_roster *roster, seer_hub *hub, seer_arena *scratch);
+// One letter of them. False: it does not fit. For tests.
+bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter);
+// By name; UINT32_MAX: it is none of this tuning's.
+uint32_t seer_roster_find(const seer_roster *roster, const char *id);
+
+// Every worker of a fleet, for whoever asks: in `arena`, those that cannot be read left out and
+// counted.
+SEER_MUST_USE seer_status seer_roster_list(seer_hub *hub, seer_arena *arena,
+    seer_letter_worker **out, uint32_t *out_n, uint32_t *out_n_unreadable);
+
+#endif

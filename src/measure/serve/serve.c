@@ -1,0 +1,192 @@
+// serve.c - the life of a worker. The contract: serve.h.
+
+#include "measure/serve/serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "measure/lock.h"
+#include "measure/serve/desk.h"
+
+#define SLICE_NS 200000000u
+
+// host:pid:random, of characters that a place at the broker may have.
+static seer_status name_worker(seer_arena *arena, const char **out) {
+  char host[64] = "";
+  uint32_t random;
+  if (getrandom(&random, sizeof random, 0) != sizeof random)
+    return SEER_FAIL(RESOURCE, "no random number from the system");
+  if (gethostname(host, sizeof host - 1) != 0) (void)snprintf(host, sizeof host, "host");
+  for (char *c = host; *c; c++) {
+    bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+        (*c >= '0' && *c <= '9') || *c == '-' || *c == '.' || *c == '_';
+    if (!is_plain) *c = '_';
+  }
+  *out = seer_arena_printf(arena, "%s:%d:%08x", host, (int)getpid(), random);
+  return SEER_OK;
+}
+
+static seer_status describe(seer_desk *desk) {
+  const seer_target *target = seer_context_target(desk->context);
+  const seer_device_list *devices = seer_context_devices(desk->context);
+  const char *measure = seer_context_str(desk->context, SEER_OPT_MEASURE);
+  desk->own = seer_message_hello_here(target);
+  desk->measurer = seer_arena_strndup(desk->arena, measure, strcspn(measure, ":"));
+  SEER_TRY(name_worker(desk->arena, &desk->id));
+  seer_text names;
+  seer_text_init(&names, desk->arena);
+  for (uint32_t k = 0; k < devices->n; k++)
+    seer_text_printf(&names, "%s%s", k ? ", " : "", devices->device[k].name);
+  desk->letter = (seer_letter_worker){.hello = desk->own,
+      .id = desk->id,
+      .target = seer_target_print(target, desk->arena),
+      .devices = names.data ? names.data : "",
+      .measurer = desk->measurer,
+      .doing = ""};
+  return SEER_OK;
+}
+
+// ---- work
+static seer_desk_job *next_job(seer_desk *desk) {
+  seer_desk_lock(desk);
+  if (!desk->waiting && !*desk->is_stopped) seer_desk_wait(desk, SLICE_NS);
+  seer_desk_job *job = *desk->is_stopped ? NULL : desk->waiting;
+  if (job) {
+    desk->waiting = job->next;
+    job->next = NULL;
+    job->task_name = "a task";
+    desk->running = job;
+    pthread_cond_broadcast(&desk->changed);
+  }
+  seer_desk_unlock(desk);
+  return job;
+}
+
+static void count(seer_desk *desk, const seer_desk_job *job, double seconds) {
+  desk->letter.busy_s += seconds;
+  desk->letter.n_rounds++;
+  desk->letter.n_candidates += job->letter.n;
+  for (uint32_t k = 0; k < desk->n_tunings; k++)
+    if (desk->tuning[k].session == job->session)
+      desk->tuning[k].turn += seconds / desk->tuning[k].priority;
+}
+
+// status: of the job; one that could not be done is somebody else's.
+static void put_down(seer_desk *desk, seer_desk_job *job, double seconds, bool is_done) {
+  seer_desk_lock(desk);
+  job->done_ns = seer_os_now_ns();
+  job->is_given_back = !is_done;
+  if (is_done) count(desk, job, seconds);
+  desk->running = NULL;
+  seer_desk_append(&desk->done, job);
+  pthread_cond_broadcast(&desk->changed);
+  seer_desk_unlock(desk);
+}
+
+static seer_status work(seer_desk *desk, seer_work *worker) {
+  seer_status status = SEER_OK;
+  while (!status && !*desk->is_stopped) {
+    seer_desk_job *job = next_job(desk);
+    if (!job) continue;
+    uint64_t start_ns = seer_os_now_ns();
+    status = seer_work_do(worker, job);
+    put_down(desk, job, (double)(seer_os_now_ns() - start_ns) * 1e-9, status == SEER_OK);
+  }
+  return status;
+}
+
+// What waits is given back.
+static void close_desk(seer_desk *desk) {
+  seer_desk_lock(desk);
+  desk->is_closed = true;
+  pthread_cond_broadcast(&desk->changed);
+  seer_desk_unlock(desk);
+}
+
+static void end_desk(seer_desk *desk) {
+  seer_desk_lock(desk);
+  while (desk->waiting) {
+    seer_desk_job *job = desk->waiting;
+    desk->waiting = job->next;
+    job->is_given_back = true;
+    job->done_ns = seer_os_now_ns();
+    seer_desk_append(&desk->done, job);
+  }
+  desk->is_over = true;
+  pthread_cond_broadcast(&desk->changed);
+  seer_desk_unlock(desk);
+}
+
+static seer_status run(seer_desk *desk, seer_work *worker) {
+  seer_os_thread *taker = NULL, *poster = NULL;
+  seer_status status = seer_os_thread_create(seer_post, desk, &poster);
+  if (!status) status = seer_os_thread_create(seer_take, desk, &taker);
+  if (!status) status = work(desk, worker);
+  close_desk(desk);
+  if (taker) seer_os_thread_join(taker);
+  end_desk(desk);
+  if (poster) seer_os_thread_join(poster);
+  while (desk->done) {
+    seer_desk_job *job = desk->done;
+    desk->done = job->next;
+    seer_desk_end_job(job);
+  }
+  return status;
+}
+
+// ---- life
+// The broker can be reached, and lets this worker in.
+static seer_status try_broker(seer_desk *desk, const char **out_shown) {
+  seer_hub hub;
+  SEER_TRY(seer_hub_init(&hub, desk->context));
+  seer_status status = seer_hub_connect(&hub);
+  *out_shown = seer_arena_strdup(desk->arena, hub.address.shown);
+  seer_hub_clear(&hub);
+  return status;
+}
+
+static bool is_over(void *user) { return *((const seer_desk *)user)->is_stopped; }
+
+static void tell(void *user, const char *text) {
+  seer_log(((const seer_desk *)user)->context, "measure", 0, "%s", text);
+}
+
+static seer_status serve_on(seer_desk *desk, const char *broker) {
+  seer_measure_choice choice;
+  seer_measure_lock machine;
+  const seer_waiter waiter = {is_over, tell, desk};
+  bool is_stopped;
+  SEER_TRY(
+      seer_measure_find(seer_context_str(desk->context, SEER_OPT_MEASURE), desk->arena, &choice));
+  seer_status status =
+      seer_measure_lock_take(desk->context, choice.desc, &waiter, &machine, &is_stopped);
+  seer_work *worker = NULL;
+  if (!status && !is_stopped) status = seer_work_create(desk, &worker);
+  if (!status && !is_stopped) {
+    seer_log(desk->context, "measure", 0, "worker %s serves %s", desk->id, broker);
+    status = run(desk, worker);
+  }
+  seer_work_destroy(worker);
+  seer_measure_lock_release(&machine);
+  return status;
+}
+
+seer_status seer_serve(const seer_context *context, const volatile sig_atomic_t *is_stopped) {
+  seer_desk desk = {.context = context,
+      .is_stopped = is_stopped,
+      .arena = seer_arena_create("fleet desk"),
+      .start_ns = seer_os_now_ns()};
+  seer_desk_init(&desk);
+  const char *broker;
+  seer_status status = try_broker(&desk, &broker);
+  if (!status) status = describe(&desk);
+  if (!status) status = serve_on(&desk, broker);
+  seer_desk_clear(&desk);
+  seer_arena_destroy(desk.arena);
+  return status;
+}

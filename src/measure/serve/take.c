@@ -1,0 +1,397 @@
+// take.c - jobs from the broker onto the desk. The contract: desk.h.
+// Of the tunings that there are, those that fit have their turns: the next job is of the one that
+// has had the least time for its priority. What another worker had in hand when it died is taken
+// over when nobody has vouched for it for a while (XAUTOCLAIM; its cursor is carried on, so that no
+// job waits behind others for good); a job over which two workers have died is answered as lost.
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/os.h"
+#include "measure/serve/desk.h"
+
+#define SECOND_NS 1000000000u
+#define LIST_NS (SECOND_NS)  // tunings are looked for so often
+#define CLAIM_NS (3 * (uint64_t)SECOND_NS)  // and what others have left
+#define ABANDONED_MS 10000  // a job that nobody has vouched for
+#define BLOCK_MS 250
+#define MANY 16  // comparisons that are taken at once
+#define PAUSE_NS (SECOND_NS / 10)
+#define MOST_DELIVERIES 2  // the third worker does not try
+
+typedef struct {
+  seer_desk *desk;
+  seer_hub hub;
+  seer_arena *arena;  // of a step
+  seer_map *tasks;  // key -> index
+  size_t n_task, cap_task;
+  const seer_message_task **task;
+  uint64_t listed_ns, claimed_ns;
+  char cursor[SEER_DESK_MAX_TUNINGS][32];  // of XAUTOCLAIM, by tuning
+  uint64_t known[SEER_DESK_MAX_TUNINGS];  // sessions with a stream for this worker
+} taker;
+
+// ---- tunings
+static seer_desk_tuning *find_tuning(seer_desk *desk, uint64_t session) {
+  for (uint32_t k = 0; k < desk->n_tunings; k++)
+    if (desk->tuning[k].session == session) return &desk->tuning[k];
+  return NULL;
+}
+
+// One that is new begins where the others are, else it would have all turns for a while.
+static void add_tuning(seer_desk *desk, const seer_desk_tuning *tuning) {
+  double least = 0;
+  for (uint32_t k = 0; k < desk->n_tunings; k++)
+    if (k == 0 || desk->tuning[k].turn < least) least = desk->tuning[k].turn;
+  desk->tuning[desk->n_tunings] = *tuning;
+  desk->tuning[desk->n_tunings++].turn = least;
+}
+
+// *out: false where it is not for this worker.
+static bool read_tuning(
+    taker *t, const char *place, const seer_redis_reply *letter, seer_desk_tuning *out) {
+  const void *payload;
+  size_t n;
+  seer_letter_tuning tuning;
+  if (letter->kind != SEER_REDIS_TEXT) return false;
+  seer_status status =
+      seer_letter_open(&t->hub.key, place, SEER_WIRE_TUNING, letter->text, letter->n, &payload, &n);
+  if (!status) status = seer_letter_get_tuning(payload, n, t->arena, &tuning);
+  if (!status) status = seer_message_hello_fits(&tuning.hello, &t->desk->own);
+  bool fits = !status && strcmp(tuning.measurer, t->desk->measurer) == 0;
+  if (status)
+    seer_log(t->desk->context, "measure", 2, "%s: %s", place, seer_status_message(status));
+  seer_status_free(status);
+  if (fits) out->priority = tuning.priority;
+  return fits;
+}
+
+// A stream of its own, for what it alone is asked: it is made, or stays.
+static seer_status keep_stream(taker *t, uint64_t session) {
+  const char *place = seer_hub_place_of_worker(t->arena, session, t->desk->id);
+  SEER_TRY(seer_hub_send(&t->hub, NULL, "XGROUP CREATE %s " SEER_HUB_GROUP " 0 MKSTREAM", place));
+  return seer_hub_send(&t->hub, NULL, "PEXPIRE %s %d", place, SEER_HUB_TUNING_MS);
+}
+
+// Those that are there stay, with the turns that they have had.
+static void note_tunings(seer_desk *desk, const seer_desk_tuning *found, uint32_t n_found) {
+  uint32_t n_kept = 0;
+  seer_desk_lock(desk);
+  for (uint32_t k = 0; k < desk->n_tunings; k++) {
+    bool is_there = false;
+    for (uint32_t i = 0; i < n_found; i++)
+      is_there = is_there || found[i].session == desk->tuning[k].session;
+    if (is_there) desk->tuning[n_kept++] = desk->tuning[k];
+  }
+  desk->n_tunings = n_kept;
+  for (uint32_t i = 0; i < n_found; i++) {
+    seer_desk_tuning *known = find_tuning(desk, found[i].session);
+    if (known)
+      known->priority = found[i].priority;
+    else
+      add_tuning(desk, &found[i]);
+  }
+  seer_desk_unlock(desk);
+}
+
+// One that is gone leaves the set; so does what is no session.
+static seer_status read_tunings(taker *t, const seer_redis_reply *names, const uint64_t *session,
+    uint32_t n, seer_desk_tuning *found, uint32_t *n_found) {
+  uint32_t n_more = 0;
+  bool fits[SEER_DESK_MAX_TUNINGS];
+  for (uint32_t i = 0; i < n; i++) {
+    const seer_redis_reply *letter;
+    const char *place = seer_hub_place(t->arena, "tuning", session[i]);
+    SEER_TRY(seer_hub_receive(&t->hub, 0, t->arena, &letter));
+    found[*n_found] = (seer_desk_tuning){.session = session[i]};
+    fits[i] = read_tuning(t, place, letter, &found[*n_found]);
+    *n_found += fits[i];
+    if (letter->kind == SEER_REDIS_NIL) {
+      const seer_redis_word gone = {names->element[i].text, names->element[i].n};
+      SEER_TRY(seer_hub_send(&t->hub, &gone, "SREM familyseer:tunings ?"));
+      n_more++;
+    }
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    if (!fits[i]) continue;
+    SEER_TRY(keep_stream(t, session[i]));
+    n_more += 2;
+  }
+  return seer_hub_skip(&t->hub, n_more, t->arena);
+}
+
+static seer_status list_tunings(taker *t) {
+  const seer_redis_reply *names;
+  seer_desk_tuning found[SEER_DESK_MAX_TUNINGS];
+  uint64_t session[SEER_DESK_MAX_TUNINGS];
+  uint32_t n = 0, n_found = 0;
+  SEER_TRY(seer_hub_ask(&t->hub, t->arena, &names, NULL, "SMEMBERS familyseer:tunings"));
+  SEER_TRY(seer_hub_refusal(&t->hub, names));
+  size_t n_names = names->kind == SEER_REDIS_ARRAY ? names->n : 0;
+  for (; n < n_names && n < SEER_DESK_MAX_TUNINGS; n++) {
+    const seer_redis_reply *name = &names->element[n];
+    session[n] = 0;
+    if (name->kind != SEER_REDIS_TEXT || sscanf(name->text, "%16" SCNx64, &session[n]) != 1)
+      session[n] = 0;  // nobody's
+    SEER_TRY(
+        seer_hub_send(&t->hub, NULL, "GET %s", seer_hub_place(t->arena, "tuning", session[n])));
+  }
+  SEER_TRY(read_tunings(t, names, session, n, found, &n_found));
+  note_tunings(t->desk, found, n_found);
+  return SEER_OK;
+}
+
+// ---- jobs
+// The task of a job, read once. Errors: CORRUPT.
+static seer_status find_task(taker *t, seer_desk_job *job) {
+  uint64_t index;
+  if (!seer_map_get(t->tasks, job->letter.task, &index)) {
+    const seer_redis_reply *letter;
+    const char *place = seer_hub_place(t->arena, "tasks", job->session);
+    SEER_TRY(seer_hub_ask(
+        &t->hub, t->arena, &letter, NULL, "HGET %s %016" PRIx64, place, job->letter.task));
+    const void *payload;
+    size_t n;
+    if (letter->kind != SEER_REDIS_TEXT) return SEER_FAIL(CORRUPT, "its task is not there");
+    seer_message_task *task = SEER_NEW(t->desk->arena, seer_message_task);
+    SEER_TRY(seer_letter_open(
+        &t->hub.key, place, SEER_WIRE_TASK, letter->text, letter->n, &payload, &n));
+    SEER_TRY(seer_message_get_task(payload, n, t->desk->arena, task));
+    if (seer_letter_task_key(task) != job->letter.task)
+      return SEER_FAIL(CORRUPT, "its task is another one");
+    index = t->n_task;
+    seer_map_set(t->tasks, job->letter.task, t->n_task);
+    t->task =
+        SEER_GROW(t->desk->arena, const seer_message_task *, t->task, t->n_task, &t->cap_task);
+    t->task[t->n_task++] = task;
+  }
+  job->task = t->task[index];
+  return SEER_OK;
+}
+
+static seer_status read_job(taker *t, const char *place, const char *at,
+    const seer_redis_reply *letter, uint64_t session, seer_desk_job *job) {
+  const void *payload;
+  size_t n;
+  job->session = session;
+  job->place = seer_arena_strdup(job->arena, place);
+  job->at = seer_arena_strdup(job->arena, at);
+  const char *sealed_for = seer_hub_place(t->arena, "jobs", session);
+  SEER_TRY(seer_letter_open(
+      &t->hub.key, sealed_for, SEER_WIRE_JOB, letter->text, letter->n, &payload, &n));
+  SEER_TRY(seer_letter_get_job(payload, n, job->arena, &job->letter));
+  if (job->letter.session != session) return SEER_FAIL(CORRUPT, "a job of another tuning");
+  return find_task(t, job);
+}
+
+// What cannot be read is nobody's: it leaves the stream, and its tuner sends it again. `entry` is
+// [id, ["m", letter]].
+static seer_status take_entry(taker *t, const char *place, uint64_t session,
+    const seer_redis_reply *entry, bool is_poisoned) {
+  if (entry->kind != SEER_REDIS_ARRAY || entry->n != 2) return SEER_OK;
+  const seer_redis_reply *fields = &entry->element[1];
+  bool is_letter = fields->kind == SEER_REDIS_ARRAY && fields->n == 2 &&
+      fields->element[1].kind == SEER_REDIS_TEXT;
+  seer_arena *arena = seer_arena_create("fleet job");
+  seer_desk_job *job = SEER_NEW(arena, seer_desk_job);
+  job->arena = arena;
+  const char *at = entry->element[0].text;
+  seer_status status = is_letter ? read_job(t, place, at, &fields->element[1], session, job)
+                                 : SEER_FAIL(CORRUPT, "no letter");
+  if (status) {
+    seer_desk_end_job(job);
+    if (seer_status_code(status) != SEER_CODE_CORRUPT) return status;
+    seer_log(t->desk->context, "measure", 0, "a job is refused: %s", seer_status_message(status));
+    seer_status_free(status);
+    SEER_TRY(seer_hub_send(&t->hub, NULL, "XACK %s " SEER_HUB_GROUP " %s", place, at));
+    SEER_TRY(seer_hub_send(&t->hub, NULL, "XDEL %s %s", place, at));
+    return seer_hub_skip(&t->hub, 2, t->arena);
+  }
+  seer_desk_lock(t->desk);
+  if (is_poisoned) {
+    job->answer = (seer_letter_answer){.session = session,
+        .number = job->letter.number,
+        .attempt = job->letter.attempt,
+        .worker = t->desk->id,
+        .lost = "two workers were lost over it"};
+    job->done_ns = seer_os_now_ns();
+    seer_desk_append(&t->desk->done, job);
+  } else {
+    seer_desk_append(&t->desk->waiting, job);
+  }
+  pthread_cond_broadcast(&t->desk->changed);
+  seer_desk_unlock(t->desk);
+  return SEER_OK;
+}
+
+// [[place, [entry, ...]], ...], or nothing.
+static seer_status take_reply(taker *t, const seer_redis_reply *reply) {
+  for (size_t i = 0; reply->kind == SEER_REDIS_ARRAY && i < reply->n; i++) {
+    const seer_redis_reply *stream = &reply->element[i];
+    if (stream->kind != SEER_REDIS_ARRAY || stream->n != 2) continue;
+    const char *place = stream->element[0].text;
+    uint64_t session;
+    if (sscanf(place, "familyseer:jobs:%16" SCNx64, &session) != 1) continue;
+    const seer_redis_reply *entries = &stream->element[1];
+    for (size_t k = 0; entries->kind == SEER_REDIS_ARRAY && k < entries->n; k++)
+      SEER_TRY(take_entry(t, place, session, &entries->element[k], false));
+  }
+  return SEER_OK;
+}
+
+// XREADGROUP: new jobs of these streams, at most `count` of each. block_ms 0: only what is there.
+static seer_status ask_group(
+    taker *t, const char *const *place, uint32_t n, uint32_t count, uint32_t block_ms) {
+  seer_redis_word words[9 + 4 * SEER_DESK_MAX_TUNINGS];
+  size_t n_words = 0;
+  const char *head = seer_arena_printf(t->arena, "%u", count);
+  const char *ms = seer_arena_printf(t->arena, "%u", block_ms);
+  words[n_words++] = SEER_REDIS_WORD("XREADGROUP");
+  words[n_words++] = SEER_REDIS_WORD("GROUP");
+  words[n_words++] = SEER_REDIS_WORD(SEER_HUB_GROUP);
+  words[n_words++] = SEER_REDIS_WORD(t->desk->id);
+  words[n_words++] = SEER_REDIS_WORD("COUNT");
+  words[n_words++] = SEER_REDIS_WORD(head);
+  if (block_ms) words[n_words++] = SEER_REDIS_WORD("BLOCK");
+  if (block_ms) words[n_words++] = SEER_REDIS_WORD(ms);
+  words[n_words++] = SEER_REDIS_WORD("STREAMS");
+  for (uint32_t k = 0; k < n; k++) words[n_words++] = SEER_REDIS_WORD(place[k]);
+  for (uint32_t k = 0; k < n; k++) words[n_words++] = SEER_REDIS_WORD(">");
+  return seer_hub_send_words(&t->hub, words, n_words);
+}
+
+// New jobs of these tunings: several of those for this worker alone, which are short, and then one
+// of the others.
+static seer_status read_group(taker *t, const uint64_t *session, uint32_t n, uint32_t block_ms) {
+  const char *place[2 * SEER_DESK_MAX_TUNINGS];
+  for (uint32_t k = 0; k < n; k++) {
+    place[k] = seer_hub_place_of_worker(t->arena, session[k], t->desk->id);
+    place[n + k] = seer_hub_place(t->arena, "jobs", session[k]);
+  }
+  SEER_TRY(ask_group(t, place, n, MANY, 0));
+  SEER_TRY(ask_group(t, place, 2 * n, 1, block_ms));
+  // Both replies first: what is in them asks for more.
+  const seer_redis_reply *own, *any;
+  SEER_TRY(seer_hub_receive(&t->hub, 0, t->arena, &own));
+  SEER_TRY(seer_hub_receive(&t->hub, (uint64_t)block_ms * 1000000, t->arena, &any));
+  SEER_TRY(seer_hub_refusal(&t->hub, own));
+  SEER_TRY(seer_hub_refusal(&t->hub, any));
+  SEER_TRY(take_reply(t, own));
+  return take_reply(t, any);
+}
+
+// ---- what others have left
+static seer_status is_poisoned(taker *t, const char *place, const char *at, bool *out) {
+  const seer_redis_reply *reply;
+  SEER_TRY(seer_hub_ask(
+      &t->hub, t->arena, &reply, NULL, "XPENDING %s " SEER_HUB_GROUP " %s %s 1", place, at, at));
+  *out = reply->kind == SEER_REDIS_ARRAY && reply->n == 1 && reply->element[0].n == 4 &&
+      reply->element[0].element[3].integer > MOST_DELIVERIES;
+  return SEER_OK;
+}
+
+static seer_status claim(taker *t, uint32_t k, uint64_t session) {
+  const seer_redis_reply *reply;
+  const char *place = seer_hub_place(t->arena, "jobs", session);
+  if (t->known[k] != session) {
+    t->known[k] = session;
+    (void)snprintf(t->cursor[k], sizeof t->cursor[k], "0-0");
+  }
+  SEER_TRY(seer_hub_ask(&t->hub, t->arena, &reply, NULL,
+      "XAUTOCLAIM %s " SEER_HUB_GROUP " %s %d %s COUNT 1", place, t->desk->id, ABANDONED_MS,
+      t->cursor[k]));
+  SEER_TRY(seer_hub_refusal(&t->hub, reply));
+  if (reply->kind != SEER_REDIS_ARRAY || reply->n < 2) return SEER_OK;
+  const seer_redis_reply *cursor = &reply->element[0], *entries = &reply->element[1];
+  (void)snprintf(t->cursor[k], sizeof t->cursor[k], "%s", cursor->n < 31 ? cursor->text : "0-0");
+  for (size_t i = 0; entries->kind == SEER_REDIS_ARRAY && i < entries->n; i++) {
+    const seer_redis_reply *entry = &entries->element[i];
+    bool poisoned = false;
+    if (entry->kind != SEER_REDIS_ARRAY || entry->n != 2) continue;
+    SEER_TRY(is_poisoned(t, place, entry->element[0].text, &poisoned));
+    SEER_TRY(take_entry(t, place, session, entry, poisoned));
+  }
+  return SEER_OK;
+}
+
+// ---- the thread
+static uint32_t sort_by_turn(seer_desk *desk, uint64_t *out) {
+  seer_desk_tuning sorted[SEER_DESK_MAX_TUNINGS];
+  uint32_t n = desk->n_tunings;
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t at = k;
+    for (; at > 0 && sorted[at - 1].turn > desk->tuning[k].turn; at--) sorted[at] = sorted[at - 1];
+    sorted[at] = desk->tuning[k];
+  }
+  for (uint32_t k = 0; k < n; k++) out[k] = sorted[k].session;
+  return n;
+}
+
+// Is there a job for when the one in hand is done? Of short ones several.
+static bool is_full(const seer_desk *desk) {
+  uint32_t n_short = 0;
+  for (const seer_desk_job *job = desk->waiting; job; job = job->next) {
+    if (job->letter.kind == SEER_JOB_MEASURE) return true;
+    n_short++;
+  }
+  return n_short >= MANY / 2;
+}
+
+static bool has_enough_waiting(seer_desk *desk) {
+  seer_desk_lock(desk);
+  bool has = is_full(desk);
+  seer_desk_unlock(desk);
+  return has;
+}
+
+static seer_status step(taker *t) {
+  seer_desk *desk = t->desk;
+  uint64_t now = seer_os_now_ns(), session[SEER_DESK_MAX_TUNINGS];
+  if (now - t->listed_ns >= LIST_NS) {
+    SEER_TRY(list_tunings(t));
+    t->listed_ns = now;
+  }
+  seer_desk_lock(desk);
+  uint32_t n = sort_by_turn(desk, session);
+  seer_desk_unlock(desk);
+  for (uint32_t k = 0; n > 1 && k < n && !has_enough_waiting(desk); k++)
+    SEER_TRY(read_group(t, &session[k], 1, 0));
+  bool is_claiming = now - t->claimed_ns >= CLAIM_NS;
+  for (uint32_t k = 0; k < n && is_claiming && !has_enough_waiting(desk); k++)
+    SEER_TRY(claim(t, k, session[k]));
+  if (is_claiming) t->claimed_ns = now;
+  if (has_enough_waiting(desk)) return SEER_OK;
+  if (n > 0) return read_group(t, session, n, BLOCK_MS);
+  seer_desk_lock(desk);
+  seer_desk_wait(desk, PAUSE_NS);
+  seer_desk_unlock(desk);
+  return SEER_OK;
+}
+
+void seer_take(void *user) {
+  taker t = {.desk = user, .arena = seer_arena_create("fleet take")};
+  seer_desk *desk = t.desk;
+  t.tasks = seer_map_create(desk->arena);
+  seer_status status = seer_hub_init(&t.hub, desk->context);
+  bool is_closed = false;
+  while (!status && !is_closed) {
+    seer_desk_lock(desk);
+    is_closed = desk->is_closed;
+    bool has_enough = is_full(desk);
+    if (has_enough && !is_closed) seer_desk_wait(desk, SECOND_NS / 4);
+    seer_desk_unlock(desk);
+    if (has_enough || is_closed) continue;
+    seer_arena_reset(t.arena);
+    seer_status step_status = step(&t);
+    if (!step_status) continue;
+    // The broker is away, or has forgotten a stream that its tuner makes again.
+    seer_log(desk->context, "measure", 1, "%s", seer_status_message(step_status));
+    seer_status_free(step_status);
+    seer_hub_drop(&t.hub);
+    t.listed_ns = 0;
+    seer_os_sleep_ns(PAUSE_NS);
+  }
+  seer_status_free(status);
+  seer_hub_clear(&t.hub);
+  seer_arena_destroy(t.arena);
+}

@@ -1,0 +1,221 @@
+// test_fleet.c - letters are believed with their seal alone, damaged in whatever way they are
+// refused; each job has one answer; workers that do not fit are left out.
+
+#include <string.h>
+
+#include "base/rng.h"
+#include "measure/fleet/ledger.h"
+#include "measure/fleet/roster.h"
+#include "support/test.h"
+
+enum { N_DAMAGED = 10000 };
+static const char place[] = "familyseer:jobs:0000000000000001";
+
+typedef struct {
+  seer_arena *arena;
+  seer_hmac_key key;
+  seer_text sealed;
+} letters;
+
+static void make_job(letters *l) {
+  seer_letter_candidate candidates[3] = {{.schedule = "sched \"a\" {\n}\n", .is_witness = true},
+      {.schedule = "sched \"b\" {\n}\n", .best_seconds = 2e-5},
+      {.schedule = "sched \"c\" {\n}\n", .has_timing = true, .timing = {1e-3, 0.015, 0.1}}};
+  const seer_letter_job job = {.session = 1,
+      .number = 7,
+      .attempt = 1,
+      .kind = SEER_JOB_MEASURE,
+      .task = 42,
+      .n = 3,
+      .candidate = candidates};
+  seer_text text;
+  seer_text_init(&text, l->arena);
+  seer_letter_put_job(&text, &job);
+  l->key = seer_hmac_key_of("secret", 6);
+  seer_text_init(&l->sealed, l->arena);
+  assert_null(seer_letter_seal(&l->key, place, SEER_WIRE_JOB, &text, &l->sealed));
+}
+
+// Opened and read; the status is the caller's.
+static seer_status open_job(const letters *l, const seer_hmac_key *key, const char *at,
+    seer_wire_type type, const void *data, size_t n, seer_letter_job *out) {
+  const void *payload;
+  size_t n_payload;
+  SEER_TRY(seer_letter_open(key, at, type, data, n, &payload, &n_payload));
+  return seer_letter_get_job(payload, n_payload, l->arena, out);
+}
+
+static void expect_refused(seer_status status) {
+  assert_non_null(status);
+  assert_int_equal(seer_status_code(status), SEER_CODE_CORRUPT);
+  seer_status_free(status);
+}
+
+static void a_letter_comes_as_it_was_sent(void **state) {
+  (void)state;
+  letters l = {.arena = seer_arena_create("letters")};
+  seer_letter_job job;
+  make_job(&l);
+  assert_null(open_job(&l, &l.key, place, SEER_WIRE_JOB, l.sealed.data, l.sealed.n_bytes, &job));
+  assert_int_equal(job.number, 7);
+  assert_int_equal(job.n, 3);
+  assert_true(job.candidate[0].is_witness);
+  assert_string_equal(job.candidate[1].schedule, "sched \"b\" {\n}\n");
+  assert_true(job.candidate[2].has_timing && job.candidate[2].timing.most_s > 0.09);
+  seer_arena_destroy(l.arena);
+}
+
+static void another_key_place_or_type_is_refused(void **state) {
+  (void)state;
+  letters l = {.arena = seer_arena_create("letters")};
+  seer_letter_job job;
+  make_job(&l);
+  const seer_hmac_key other = seer_hmac_key_of("secreT", 6);
+  const char *data = l.sealed.data;
+  size_t n = l.sealed.n_bytes;
+  expect_refused(open_job(&l, &other, place, SEER_WIRE_JOB, data, n, &job));
+  expect_refused(
+      open_job(&l, &l.key, "familyseer:jobs:0000000000000002", SEER_WIRE_JOB, data, n, &job));
+  expect_refused(open_job(&l, &l.key, place, SEER_WIRE_ANSWER, data, n, &job));
+  seer_arena_destroy(l.arena);
+}
+
+// Cut at every byte, and 10,000 times changed in one to eight of them.
+static void a_damaged_letter_is_refused(void **state) {
+  (void)state;
+  letters l = {.arena = seer_arena_create("letters")};
+  seer_letter_job job;
+  make_job(&l);
+  for (size_t n = 0; n < l.sealed.n_bytes; n++)
+    expect_refused(open_job(&l, &l.key, place, SEER_WIRE_JOB, l.sealed.data, n, &job));
+  seer_rng rng;
+  seer_rng_init(&rng, 1);
+  uint8_t *copy = SEER_NEW_ARRAY(l.arena, uint8_t, l.sealed.n_bytes);
+  for (int i = 0; i < N_DAMAGED; i++) {
+    memcpy(copy, l.sealed.data, l.sealed.n_bytes);
+    uint64_t n_changes = 1 + seer_rng_below(&rng, 8);
+    // Two changes may be each other's undoing.
+    bool is_same = true;
+    while (is_same) {
+      for (uint64_t k = 0; k < n_changes; k++)
+        copy[seer_rng_below(&rng, l.sealed.n_bytes)] ^= (uint8_t)(1 + seer_rng_below(&rng, 255));
+      is_same = memcmp(copy, l.sealed.data, l.sealed.n_bytes) == 0;
+    }
+    expect_refused(open_job(&l, &l.key, place, SEER_WIRE_JOB, copy, l.sealed.n_bytes, &job));
+  }
+  seer_arena_destroy(l.arena);
+}
+
+// ---- the ledger
+static seer_letter_answer answer_of(
+    const seer_ledger_job *job, seer_measure_result *results, uint32_t n) {
+  return (seer_letter_answer){.session = job->letter.session,
+      .number = job->letter.number,
+      .attempt = 1,
+      .worker = "w",
+      .lost = "",
+      .kind = job->letter.kind,
+      .n = n,
+      .result = results};
+}
+
+static void each_job_has_one_answer(void **state) {
+  (void)state;
+  seer_ledger ledger = {.session = 5};
+  seer_measure_result results[2] = {{0}}, told[2] = {{.seconds = 1}, {.seconds = 2}},
+                      again[2] = {{.seconds = 3}, {.seconds = 4}};
+  seer_ledger_job *job = seer_ledger_add(&ledger, SEER_JOB_MEASURE, 2);
+  job->results = results;
+  seer_letter_answer answer = answer_of(job, told, 2), second = answer_of(job, again, 2);
+  assert_int_equal(seer_ledger_take(&ledger, &answer, 3), SEER_LEDGER_TAKEN);
+  assert_true(job->is_done);
+  assert_int_equal(results[1].device, 3);
+  assert_int_equal(seer_ledger_take(&ledger, &second, 4), SEER_LEDGER_DUPLICATE);
+  assert_true(results[0].seconds > 0.5 && results[0].seconds < 1.5);
+  seer_ledger_remove(&ledger, job);
+  assert_int_equal(seer_ledger_take(&ledger, &second, 4), SEER_LEDGER_DUPLICATE);
+  assert_int_equal(ledger.n_duplicates, 2);
+  assert_int_equal(ledger.n, 0);
+}
+
+static void what_was_not_asked_is_strange(void **state) {
+  (void)state;
+  seer_ledger ledger = {.session = 5};
+  seer_measure_result results[2] = {{0}}, told[3] = {{0}};
+  seer_ledger_job *job = seer_ledger_add(&ledger, SEER_JOB_MEASURE, 2);
+  job->results = results;
+  seer_letter_answer of_others = answer_of(job, told, 2), too_many = answer_of(job, told, 3),
+                     of_nothing = answer_of(job, told, 2), other_kind = answer_of(job, told, 1);
+  of_others.session = 6;
+  of_nothing.number = 99;
+  other_kind.kind = SEER_JOB_CHECK;
+  assert_int_equal(seer_ledger_take(&ledger, &of_others, 0), SEER_LEDGER_STRANGE);
+  assert_int_equal(seer_ledger_take(&ledger, &too_many, 0), SEER_LEDGER_STRANGE);
+  assert_int_equal(seer_ledger_take(&ledger, &of_nothing, 0), SEER_LEDGER_STRANGE);
+  assert_int_equal(seer_ledger_take(&ledger, &other_kind, 0), SEER_LEDGER_STRANGE);
+  assert_false(job->is_done);
+  assert_int_equal(ledger.n_strange, 4);
+  seer_ledger_clear(&ledger);
+}
+
+// A round that two workers were lost over is its candidates' error.
+static void a_lost_job_is_its_candidates_error(void **state) {
+  (void)state;
+  seer_ledger ledger = {.session = 5};
+  seer_measure_result results[2] = {{0}};
+  seer_ledger_job *job = seer_ledger_add(&ledger, SEER_JOB_MEASURE, 2);
+  job->results = results;
+  seer_letter_answer answer = answer_of(job, NULL, 0);
+  answer.lost = "two workers were lost over it";
+  assert_int_equal(seer_ledger_take(&ledger, &answer, 0), SEER_LEDGER_TAKEN);
+  assert_int_equal(results[1].cls, SEER_MEASURED_RUN_CRASH);
+  assert_string_equal(results[1].message, "two workers were lost over it");
+  seer_ledger_clear(&ledger);
+}
+
+// ---- the roster
+static void workers_that_do_not_fit_are_left_out(void **state) {
+  (void)state;
+  seer_context *context = seer_context_create_default();
+  seer_arena *arena = seer_arena_create("roster");
+  seer_roster roster = {.context = context,
+      .arena = arena,
+      .own = {"0.1.0", "0123456789abcdef", 17, 100},
+      .measurer = "local"};
+  seer_letter_worker good = {.hello = roster.own, .id = "good", .measurer = "local"};
+  seer_letter_worker version = good, sources = good, target = good, fake = good;
+  version.id = "version";
+  version.hello.version = "0.2.0";
+  sources.id = "sources";
+  sources.hello.revision = "0123456789abcdee";
+  target.id = "target";
+  target.hello.target_key = 18;
+  fake.id = "fake";
+  fake.measurer = "fake";
+  good.hello.peak_gflops = 50;  // a slower machine of the same kind fits
+  assert_true(seer_roster_see(&roster, &good));
+  assert_false(seer_roster_see(&roster, &version));
+  assert_false(seer_roster_see(&roster, &sources));
+  assert_false(seer_roster_see(&roster, &target));
+  assert_false(seer_roster_see(&roster, &fake));
+  assert_true(seer_roster_see(&roster, &good));
+  assert_int_equal(roster.n, 1);
+  assert_int_equal(roster.n_refused, 4);
+  assert_int_equal(seer_roster_find(&roster, "good"), 0);
+  assert_int_equal(seer_roster_find(&roster, "fake"), UINT32_MAX);
+  seer_arena_destroy(arena);
+  seer_context_destroy(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_letter_comes_as_it_was_sent),
+      cmocka_unit_test(another_key_place_or_type_is_refused),
+      cmocka_unit_test(a_damaged_letter_is_refused),
+      cmocka_unit_test(each_job_has_one_answer),
+      cmocka_unit_test(what_was_not_asked_is_strange),
+      cmocka_unit_test(a_lost_job_is_its_candidates_error),
+      cmocka_unit_test(workers_that_do_not_fit_are_left_out),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
