@@ -31,7 +31,7 @@ typedef struct {
   const char *shown;  // the URL without its password, for messages
 } seer_redis_address;
 
-// Errors: INVALID, which says what is allowed, and never shows a password. So far for tests.
+// Errors: INVALID, which says what is allowed, and never shows a password.
 SEER_MUST_USE seer_status seer_redis_parse(
     const char *url, seer_arena *arena, seer_redis_address *out);
 
@@ -63,7 +63,7 @@ typedef struct seer_redis seer_redis;
 // Errors: IO: nobody there, gone, a name that does not resolve, or a server that cannot serve yet;
 // TIMEOUT; INVALID: the server refuses user, password or database, or its certificate is refused;
 // CORRUPT: no Redis server; UNSUPPORTED: there is no OpenSSL; RESOURCE; each with the address as
-// shown. So far for tests.
+// shown.
 SEER_MUST_USE seer_status seer_redis_connect(
     const seer_redis_address *address, uint64_t timeout_ns, seer_redis **out);
 void seer_redis_close(seer_redis *redis);  // NULL is fine
@@ -71,7 +71,7 @@ void seer_redis_close(seer_redis *redis);  // NULL is fine
 // One command and its reply. An error of the server's is a reply (SEER_REDIS_ERROR), not a status.
 // Errors: IO, TIMEOUT, CORRUPT (no reply by the protocol, or one larger than SEER_REDIS_MAX_BYTES),
 // RESOURCE: after each of these the connection is of no use (what follows is IO), and is to be
-// closed. INVALID: a command larger than that; nothing was sent. So far for tests.
+// closed. INVALID: a command larger than that; nothing was sent.
 #define SEER_REDIS_MAX_BYTES ((size_t)64 << 20)
 SEER_MUST_USE seer_status seer_redis_call(seer_redis *redis, const seer_redis_word *words, size_t n,
     uint64_t timeout_ns, seer_arena *arena, const seer_redis_reply **out);
@@ -85,7 +85,7 @@ SEER_MUST_USE seer_status seer_redis_receive(
 SEER_MUST_USE seer_status seer_redis_do(seer_redis *redis, const seer_redis_word *words, size_t n,
     uint64_t timeout_ns, seer_arena *arena, const seer_redis_reply **out);
 
-// Bytes of commands and replies that went out and came in so far. So far for tests.
+// Bytes of commands and replies that went out and came in so far.
 void seer_redis_traffic(const seer_redis *redis, uint64_t *out_sent, uint64_t *out_received);
 
 #endif
