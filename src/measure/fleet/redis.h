@@ -71,7 +71,7 @@ void seer_redis_close(seer_redis *redis);  // NULL is fine
 // One command and its reply. An error of the server's is a reply (SEER_REDIS_ERROR), not a status.
 // Errors: IO, TIMEOUT, CORRUPT (no reply by the protocol, or one larger than SEER_REDIS_MAX_BYTES),
 // RESOURCE: after each of these the connection is of no use (what follows is IO), and is to be
-// closed. INVALID: a command larger than that; nothing was sent.
+// closed. INVALID: a command larger than that; nothing was sent. For tests.
 #define SEER_REDIS_MAX_BYTES ((size_t)64 << 20)
 SEER_MUST_USE seer_status seer_redis_call(seer_redis *redis, const seer_redis_word *words, size_t n,
     uint64_t timeout_ns, seer_arena *arena, const seer_redis_reply **out);
@@ -81,7 +81,8 @@ SEER_MUST_USE seer_status seer_redis_send(
     seer_redis *redis, const seer_redis_word *words, size_t n, uint64_t timeout_ns);
 SEER_MUST_USE seer_status seer_redis_receive(
     seer_redis *redis, uint64_t timeout_ns, seer_arena *arena, const seer_redis_reply **out);
-// As call, where an error of the server's is a failure (DEVICE, with the server's words).
+// As call, where an error of the server's is a failure (DEVICE, with the server's words). For
+// tests.
 SEER_MUST_USE seer_status seer_redis_do(seer_redis *redis, const seer_redis_word *words, size_t n,
     uint64_t timeout_ns, seer_arena *arena, const seer_redis_reply **out);
 
