@@ -8,7 +8,8 @@
 #   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
 #   make check-threads   ThreadSanitizer over what has threads, and a tuning under it (tool/check_threads.sh)
 #   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py); devices that
-#                     die, hang, answer nonsense or are slow, 20 times each (test/safety/devices.py)
+#                     die, hang, answer nonsense or are slow, 20 times each (test/safety/devices.py); what befalls a
+#                     fleet, 20 times each (test/safety/fleet.py)
 #   make fuzz         every fuzzer for FUZZ_SECONDS, under sanitizers (tool/fuzz.sh)
 #   make replay BASE=REVISION   code of a few thousand schedules, before and after (tool/replay.sh)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
@@ -84,6 +85,7 @@ check-safety: deps all
 check-kill: all
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/kill9.py
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/devices.py
+	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/fleet.py
 
 soak: all
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/soak.py

@@ -1,4 +1,4 @@
-"""Faults in the connection to a server, and in what workers give up."""
+"""Faults in a fleet: the connection to a server, letters and jobs; and in what workers give up."""
 from fault import Fault as F
 
 FLEET, OS = "src/measure/fleet/", "src/base/os/"
@@ -33,4 +33,14 @@ FAR = [
       "  put_conditions(p, fd);\n  put_return(p, SECCOMP_RET_ERRNO | EPERM);\n", "test_cli_confine"),
     F("files are given up by nobody", "guard", OS + "landlock.c", "(rights){FILES_1, 0, 0}", "(rights){0x1u, 0, 0}", "test_cli_confine"),
     F("workers get the fleet's password", "secret", "src/measure/child.c", "      .hidden_variable = SEER_FLEET_PASSWORD,\n", "", "test_cli_confine"),
+    F("an answer counts twice", "state", FLEET + "ledger.c", "  if (!job || job->is_done) {\n", "  if (!job) {\n", "test_measure_fleet"),
+    F("what was not asked is taken", "guard", FLEET + "ledger.c", " || (job && !fits(job, answer))) {", ") {", "test_measure_fleet"),
+    F("seals are not compared", "guard", FLEET + "letter.c", "  if (!seer_hmac_equal(seal, bytes + n_signed))\n", "  if (n_signed == 0)\n",
+      "test_measure_fleet"),
+    F("a letter is good in any place", "guard", FLEET + "letter.c", "{place, strlen(place) + 1}", "{place, 0 * strlen(place)}", "test_measure_fleet"),
+    F("any sources will do", "guard", "src/measure/wire/message.c", "  if (strcmp(other->revision, own->revision) != 0)\n",
+      "  if (!other->revision)\n", "test_measure_fleet"),
+    F("what the broker forgets stays forgotten", "stale", FLEET + "board.c", "        s->b->is_there = false;\n", "", "cli_fleet"),
+    F("what a dead worker had is nobody's", "state", "src/measure/serve/take.c", "    SEER_TRY(claim(t, k, session[k]));\n",
+      "    (void)claim;\n", "cli_fleet"),
 ]
