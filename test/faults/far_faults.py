@@ -41,6 +41,6 @@ FAR = [
     F("any sources will do", "guard", "src/measure/wire/message.c", "  if (strcmp(other->revision, own->revision) != 0)\n",
       "  if (!other->revision)\n", "test_measure_fleet"),
     F("what the broker forgets stays forgotten", "stale", FLEET + "board.c", "        s->b->is_there = false;\n", "", "cli_fleet"),
-    F("what a dead worker had is nobody's", "state", "src/measure/serve/take.c", "    SEER_TRY(claim(t, k, session[k]));\n",
+    F("what a dead worker had is nobody's", "state", "src/measure/serve/take.c", "    SEER_TRY(claim(t, session[k]));\n",
       "    (void)claim;\n", "cli_fleet"),
 ]

@@ -229,7 +229,6 @@ class Run:
         self.url = f'unix://{path}'
         self.workers = [self.fleet.start_worker(url=self.url) for _ in range(3)]
         self.records = os.path.join(self.fleet.folder, 'r.sqlite')
-        self.n_resumed = 0
 
     def befall(self, fault):
         if fault == 'worker':
@@ -267,7 +266,8 @@ class Run:
                     self.befall(left.pop(0)[1])
             self.tuner.wait()
             if self.tuner.returncode == -signal.SIGKILL:
-                self.n_resumed += 1
+                while self.cut.is_cut.is_set():  # a first connection is not waited for
+                    time.sleep(0.1)
                 continue
             status = self.tuner.returncode
         self.tuner.reader.join()

@@ -27,8 +27,8 @@ typedef struct {
   size_t n_task, cap_task;
   const seer_message_task **task;
   uint64_t listed_ns, claimed_ns;
-  char cursor[SEER_DESK_MAX_TUNINGS][32];  // of XAUTOCLAIM, by tuning
-  uint64_t known[SEER_DESK_MAX_TUNINGS];  // sessions with a stream for this worker
+  uint64_t claimed[SEER_DESK_MAX_TUNINGS];  // sessions, and where XAUTOCLAIM is in each; 0: none
+  char cursor[SEER_DESK_MAX_TUNINGS][32];
 } taker;
 
 // ---- tunings
@@ -290,20 +290,33 @@ static seer_status is_poisoned(taker *t, const char *place, const char *at, bool
   return SEER_OK;
 }
 
-static seer_status claim(taker *t, uint32_t k, uint64_t session) {
+// Where the last look at this tuning has ended. Turns change; a tuning that has gone gives way.
+static char *cursor_of(taker *t, uint64_t session) {
+  uint32_t k = 0, n_free = SEER_DESK_MAX_TUNINGS;
+  for (; k < SEER_DESK_MAX_TUNINGS && t->claimed[k] != session; k++) {
+    seer_desk_lock(t->desk);
+    bool is_gone = !find_tuning(t->desk, t->claimed[k]);
+    seer_desk_unlock(t->desk);
+    if (is_gone && n_free == SEER_DESK_MAX_TUNINGS) n_free = k;
+  }
+  if (k < SEER_DESK_MAX_TUNINGS) return t->cursor[k];
+  SEER_ASSERT(n_free < SEER_DESK_MAX_TUNINGS, "more tunings than there may be");
+  t->claimed[n_free] = session;
+  (void)snprintf(t->cursor[n_free], sizeof t->cursor[n_free], "0-0");
+  return t->cursor[n_free];
+}
+
+static seer_status claim(taker *t, uint64_t session) {
   const seer_redis_reply *reply;
   const char *place = seer_hub_place(t->arena, "jobs", session);
-  if (t->known[k] != session) {
-    t->known[k] = session;
-    (void)snprintf(t->cursor[k], sizeof t->cursor[k], "0-0");
-  }
+  char *cursor_text = cursor_of(t, session);
   SEER_TRY(seer_hub_ask(&t->hub, t->arena, &reply, NULL,
       "XAUTOCLAIM %s " SEER_HUB_GROUP " %s %d %s COUNT 1", place, t->desk->id, ABANDONED_MS,
-      t->cursor[k]));
+      cursor_text));
   SEER_TRY(seer_hub_refusal(&t->hub, reply));
   if (reply->kind != SEER_REDIS_ARRAY || reply->n < 2) return SEER_OK;
   const seer_redis_reply *cursor = &reply->element[0], *entries = &reply->element[1];
-  (void)snprintf(t->cursor[k], sizeof t->cursor[k], "%s", cursor->n < 31 ? cursor->text : "0-0");
+  (void)snprintf(cursor_text, sizeof t->cursor[0], "%s", cursor->n < 31 ? cursor->text : "0-0");
   for (size_t i = 0; entries->kind == SEER_REDIS_ARRAY && i < entries->n; i++) {
     const seer_redis_reply *entry = &entries->element[i];
     bool poisoned = false;
@@ -358,7 +371,7 @@ static seer_status step(taker *t) {
     SEER_TRY(read_group(t, &session[k], 1, 0));
   bool is_claiming = now - t->claimed_ns >= CLAIM_NS;
   for (uint32_t k = 0; k < n && is_claiming && !has_enough_waiting(desk); k++)
-    SEER_TRY(claim(t, k, session[k]));
+    SEER_TRY(claim(t, session[k]));
   if (is_claiming) t->claimed_ns = now;
   if (has_enough_waiting(desk)) return SEER_OK;
   if (n > 0) return read_group(t, session, n, BLOCK_MS);
