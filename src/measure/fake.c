@@ -100,8 +100,7 @@ static seer_status fake_measure(seer_measurer *m, const seer_measure_request *re
   if (meanwhile) meanwhile->run(meanwhile->user);
   memset(results, 0, n * sizeof *results);
   for (uint32_t i = 0; i < n; i++)
-    if (!seer_map_get(m->by_id, requests[i].task, &index))
-      return SEER_FAIL(INTERNAL, "task %u was never announced", requests[i].task);
+    SEER_TRY(seer_measure_index_of(m->by_id, requests[i].task, &index));
   seer_arena_reset(m->batch);
   seer_queue queue;
   seer_queue_init(&queue, n, m->batch);
@@ -135,8 +134,7 @@ static seer_status fake_compare(seer_measurer *m, uint32_t device, uint32_t task
     seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
   (void)device;
   uint64_t index = 0, hash;
-  if (!seer_map_get(m->by_id, task, &index))
-    return SEER_FAIL(INTERNAL, "task %u was never announced", task);
+  SEER_TRY(seer_measure_index_of(m->by_id, task, &index));
   for (uint32_t i = 0; i < n; i++) {
     seer_measure_ab *ab = &out_ab[i];
     ab->seconds = fake_seconds(m, &m->task[index], &contenders[i], &hash);

@@ -40,15 +40,6 @@ static const char *place_of(const seer_board *b, const char *kind) {
 }
 
 // ---- what lies at the broker
-static seer_status seal(seer_board *b, const char *place, seer_wire_type type,
-    const seer_text *payload, seer_redis_word *out) {
-  seer_text sealed;
-  seer_text_init(&sealed, b->scratch);
-  SEER_TRY(seer_letter_seal(&b->hub.key, place, type, payload, &sealed));
-  *out = (seer_redis_word){sealed.data, sealed.n_bytes};
-  return SEER_OK;
-}
-
 static seer_status announce(step *s) {
   seer_board *b = s->b;
   const char *place = place_of(b, "tuning");
@@ -59,7 +50,7 @@ static seer_status announce(step *s) {
       .measurer = b->roster.measurer,
       .priority = (uint32_t)seer_context_i64(b->context, SEER_OPT_PRIORITY)};
   seer_letter_put_tuning(&text, &letter);
-  SEER_TRY(seal(b, place, SEER_WIRE_TUNING, &text, &word));
+  SEER_TRY(seer_hub_seal(&b->hub, place, SEER_WIRE_TUNING, &text, b->scratch, &word));
   SEER_TRY(seer_hub_send(&b->hub, &word, "SET %s ? PX %d", place, SEER_HUB_TUNING_MS));
   SEER_TRY(seer_hub_send(&b->hub, NULL, "SADD familyseer:tunings %016" PRIx64, b->ledger.session));
   expect(s, NOTHING, NULL);
@@ -86,7 +77,7 @@ static seer_status put_task(step *s, const seer_board_task *task) {
   seer_text text;
   seer_text_init(&text, s->b->scratch);
   seer_message_put_task(&text, &task->message);
-  SEER_TRY(seal(s->b, place, SEER_WIRE_TASK, &text, &word));
+  SEER_TRY(seer_hub_seal(&s->b->hub, place, SEER_WIRE_TASK, &text, s->b->scratch, &word));
   expect(s, NOTHING, NULL);
   return seer_hub_send(&s->b->hub, &word, "HSET %s %016" PRIx64 " ?", place, task->key);
 }
@@ -122,7 +113,7 @@ static seer_status send_job(step *s, seer_ledger_job *job) {
   seer_text_init(&text, b->scratch);
   job->letter.attempt++;
   seer_letter_put_job(&text, &job->letter);
-  SEER_TRY(seal(b, place_of(b, "jobs"), SEER_WIRE_JOB, &text, &word));
+  SEER_TRY(seer_hub_seal(&b->hub, place_of(b, "jobs"), SEER_WIRE_JOB, &text, b->scratch, &word));
   if (job->worker) {
     SEER_TRY(make_group(s, place));
     SEER_TRY(seer_hub_send(&b->hub, NULL, "PEXPIRE %s %d", place, SEER_HUB_TUNING_MS));

@@ -63,8 +63,7 @@ static seer_status wait_for(seer_measurer *m, seer_ledger_job *job) {
 // ---- jobs
 static seer_status find_task(const seer_measurer *m, uint32_t id, const fleet_task **out) {
   uint64_t index;
-  if (!seer_map_get(m->by_id, id, &index))
-    return SEER_FAIL(INTERNAL, "task %u was never announced", id);
+  SEER_TRY(seer_measure_index_of(m->by_id, id, &index));
   *out = &m->task[index];
   return SEER_OK;
 }
@@ -176,14 +175,25 @@ static seer_status fleet_foresee(seer_measurer *m, const seer_measure_question *
 }
 
 static bool is_of(const seer_ledger_job *job, const seer_measure_question *q,
-    const fleet_task *task, seer_arena *arena) {
+    const fleet_task *task, const char *const *texts) {
   bool may_be = job->is_foreseen && job->letter.task == task->key && job->letter.n == q->n &&
       job->letter.n_pairs == q->n_pairs;
-  for (uint32_t i = 0; may_be && i < q->n; i++) {
-    const char *text = seer_schedule_print(task->task.sketches, &q->schedules[i], arena);
-    may_be = strcmp(text, job->letter.candidate[i].schedule) == 0;
-  }
+  for (uint32_t i = 0; may_be && i < q->n; i++)
+    may_be = strcmp(texts[i], job->letter.candidate[i].schedule) == 0;
   return may_be;
+}
+
+// NULL: it was not foreseen.
+static seer_ledger_job *find_foreseen(
+    const seer_measurer *m, const seer_measure_question *q, const fleet_task *task) {
+  const char *texts[SEER_MEASURE_MAX_CONTENDERS + 1];
+  seer_arena *arena = seer_arena_create("question");
+  for (uint32_t i = 0; i < q->n; i++)
+    texts[i] = seer_schedule_print(task->task.sketches, &q->schedules[i], arena);
+  seer_ledger_job *job = m->board.ledger.first;
+  while (job && !is_of(job, q, task, texts)) job = job->next;
+  seer_arena_destroy(arena);
+  return job;
 }
 
 // That was foreseen, or is begun now. The caller removes it.
@@ -191,10 +201,7 @@ static seer_status answer_question(
     seer_measurer *m, const seer_measure_question *q, seer_ledger_job **out) {
   const fleet_task *task;
   SEER_TRY(find_task(m, q->task, &task));
-  seer_arena *arena = seer_arena_create("question");
-  seer_ledger_job *job = m->board.ledger.first;
-  while (job && !is_of(job, q, task, arena)) job = job->next;
-  seer_arena_destroy(arena);
+  seer_ledger_job *job = find_foreseen(m, q, task);
   if (job) job->is_foreseen = false;
   // At home it is another worker's, once, if the first one is lost over it.
   for (int n_tries = 2; n_tries > 0; n_tries--) {

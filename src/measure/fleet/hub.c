@@ -172,7 +172,16 @@ seer_status seer_hub_skip(seer_hub *hub, uint32_t n, seer_arena *arena) {
   return first;
 }
 
-// ---- places
+// ---- letters, and places
+seer_status seer_hub_seal(const seer_hub *hub, const char *place, seer_wire_type type,
+    const seer_text *payload, seer_arena *arena, seer_redis_word *out) {
+  seer_text sealed;
+  seer_text_init(&sealed, arena);
+  SEER_TRY(seer_letter_seal(&hub->key, place, type, payload, &sealed));
+  *out = (seer_redis_word){sealed.data, sealed.n_bytes};
+  return SEER_OK;
+}
+
 const char *seer_hub_place(seer_arena *arena, const char *kind, uint64_t session) {
   return seer_arena_printf(arena, "familyseer:%s:%016" PRIx64, kind, session);
 }

@@ -70,6 +70,10 @@ SEER_MUST_USE seer_status seer_hub_refusal(const seer_hub *hub, const seer_redis
 // Does the status say that the broker cannot be reached just now?
 bool seer_hub_is_away(seer_status status);
 
+// A letter under the fleet's seal for its place, as a word of a command, in `arena`.
+SEER_MUST_USE seer_status seer_hub_seal(const seer_hub *hub, const char *place, seer_wire_type type,
+    const seer_text *payload, seer_arena *arena, seer_redis_word *out);
+
 const char *seer_hub_place(seer_arena *arena, const char *kind, uint64_t session);
 const char *seer_hub_place_of_worker(seer_arena *arena, uint64_t session, const char *worker);
 uint64_t seer_hub_traffic(const seer_hub *hub);  // bytes, both ways

@@ -90,7 +90,7 @@ static uint32_t get_n(reader *r, seer_job_kind kind) {
 
 // ---- letters
 void seer_letter_put_tuning(seer_text *out, const seer_letter_tuning *letter) {
-  seer_message_put_hello_fields(out, &letter->hello);
+  seer_message_put_hello(out, &letter->hello);
   seer_message_put_text(out, letter->measurer);
   seer_wire_put_u32(out, letter->priority);
 }
@@ -106,7 +106,7 @@ seer_status seer_letter_get_tuning(
 }
 
 void seer_letter_put_worker(seer_text *out, const seer_letter_worker *letter) {
-  seer_message_put_hello_fields(out, &letter->hello);
+  seer_message_put_hello(out, &letter->hello);
   seer_message_put_text(out, letter->id);
   seer_message_put_text(out, letter->target);
   seer_message_put_text(out, letter->devices);
@@ -178,12 +178,12 @@ void seer_letter_put_answer(seer_text *out, const seer_letter_answer *letter) {
   if (letter->lost[0]) return;
   seer_wire_put_u32(out, (uint32_t)letter->kind);
   if (letter->kind == SEER_JOB_COMPARE) {
-    seer_message_put_compared_fields(out, letter->compared);
+    seer_message_put_compared(out, letter->compared);
     return;
   }
   seer_wire_put_u32(out, letter->n);
   for (uint32_t i = 0; i < letter->n; i++) {
-    seer_message_put_result_fields(out, &letter->result[i]);
+    seer_message_put_result(out, &letter->result[i]);
     seer_wire_put_u32(out, letter->result[i].is_twin);
     seer_wire_put_f64(out, letter->result[i].build_s);
   }

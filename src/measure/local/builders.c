@@ -39,7 +39,7 @@ static seer_status send_build(
     seer_builders *all, seer_builder *b, const seer_build_batch *batch, uint32_t job) {
   const seer_measure_request *request = &batch->requests[job];
   uint64_t index;
-  SEER_TRY(seer_local_index_of(batch->tasks, request->task, &index));
+  SEER_TRY(seer_measure_index_of(batch->tasks->by_id, request->task, &index));
   seer_text text;
   seer_text_init(&text, batch->arena);
   const seer_local_task *task = &batch->tasks->task[index];

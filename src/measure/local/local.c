@@ -73,7 +73,7 @@ static seer_text *start_order(
 
 static seer_status order_task(const seer_measurer *m, uint32_t task, seer_endpoint_order *out) {
   uint64_t index;
-  SEER_TRY(seer_local_index_of(&m->tasks, task, &index));
+  SEER_TRY(seer_measure_index_of(m->tasks.by_id, task, &index));
   out->index = (size_t)index;
   out->task = &m->tasks.task[index].message;
   return SEER_OK;
@@ -351,7 +351,7 @@ static seer_status read_checked(
 static seer_status local_check(seer_measurer *m, const seer_measure_request *request,
     seer_measured_class *out_class, char *message, size_t message_bytes) {
   uint64_t index;
-  SEER_TRY(seer_local_index_of(&m->tasks, request->task, &index));
+  SEER_TRY(seer_measure_index_of(m->tasks.by_id, request->task, &index));
   const seer_sketch_list *sketches = m->tasks.task[index].task.sketches;
   seer_schedule reference;
   seer_schedule_default(sketches, 0, &reference);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "measure/backends.h"
 #include "measure/wire/message.h"
 
 #define SEER_LOCAL_START_PATIENCE_NS 5000000000u  // for memory and processes to be there
@@ -19,13 +20,6 @@ typedef struct {
   size_t n, cap;
   seer_local_task *task;
 } seer_local_tasks;
-
-// INTERNAL: the task was never announced.
-SEER_MUST_USE static inline seer_status seer_local_index_of(
-    const seer_local_tasks *tasks, uint32_t id, uint64_t *out_index) {
-  if (seer_map_get(tasks->by_id, id, out_index)) return SEER_OK;
-  return SEER_FAIL(INTERNAL, "task %u was never announced", id);
-}
 
 static inline uint64_t seer_local_ns_of(double seconds) { return (uint64_t)(seconds * 1e9); }
 

@@ -23,15 +23,6 @@ typedef struct {
 } poster;
 
 // ---- answers
-static seer_status seal(poster *p, const char *place, seer_wire_type type, const seer_text *text,
-    seer_redis_word *out) {
-  seer_text sealed;
-  seer_text_init(&sealed, p->arena);
-  SEER_TRY(seer_letter_seal(&p->hub.key, place, type, text, &sealed));
-  *out = (seer_redis_word){sealed.data, sealed.n_bytes};
-  return SEER_OK;
-}
-
 // A new entry in the stream `place`, if that is there, in place of the job's: both, or neither.
 static seer_status send_replacement(
     poster *p, const seer_desk_job *job, const char *place, const seer_redis_word *letter) {
@@ -54,7 +45,7 @@ static seer_status send_done(poster *p, const seer_desk_job *job) {
   else
     seer_letter_put_answer(&text, &job->answer);
   seer_wire_type type = job->is_given_back ? SEER_WIRE_JOB : SEER_WIRE_ANSWER;
-  SEER_TRY(seal(p, sealed_for, type, &text, &word));
+  SEER_TRY(seer_hub_seal(&p->hub, sealed_for, type, &text, p->arena, &word));
   return send_replacement(p, job, job->is_given_back ? job->place : sealed_for, &word);
 }
 
@@ -145,7 +136,7 @@ static void note(poster *p, const seer_desk_job *job, in_hand *out, uint32_t *n)
 static seer_status beat(poster *p) {
   seer_desk *desk = p->desk;
   const seer_redis_reply *reply;
-  seer_redis_word words[1];
+  seer_redis_word word;
   in_hand jobs[MAX_IN_HAND];
   uint32_t n = 0;
   seer_desk_lock(desk);
@@ -164,8 +155,8 @@ static seer_status beat(poster *p) {
   seer_text text;
   seer_text_init(&text, p->arena);
   seer_letter_put_worker(&text, &letter);
-  SEER_TRY(seal(p, place, SEER_WIRE_WORKER, &text, &words[0]));
-  SEER_TRY(seer_hub_send(&p->hub, words, "SET %s ? PX %d", place, SEER_HUB_WORKER_MS));
+  SEER_TRY(seer_hub_seal(&p->hub, place, SEER_WIRE_WORKER, &text, p->arena, &word));
+  SEER_TRY(seer_hub_send(&p->hub, &word, "SET %s ? PX %d", place, SEER_HUB_WORKER_MS));
   SEER_TRY(seer_hub_send(&p->hub, NULL, "SADD familyseer:workers %s", desk->id));
   for (uint32_t k = 0; k < n; k++)
     SEER_TRY(seer_hub_send(&p->hub, NULL, "XCLAIM %s " SEER_HUB_GROUP " %s 0 %s JUSTID",

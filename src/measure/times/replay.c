@@ -83,8 +83,7 @@ static seer_status replay_add_task(seer_measurer *m, const seer_measure_task *ta
 
 static seer_status find_task(const seer_measurer *m, uint32_t id, const replayed_task **out) {
   uint64_t index;
-  if (!seer_map_get(m->by_id, id, &index))
-    return SEER_FAIL(INTERNAL, "task %u was never announced", id);
+  SEER_TRY(seer_measure_index_of(m->by_id, id, &index));
   *out = &m->task[index];
   return SEER_OK;
 }

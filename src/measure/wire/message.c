@@ -247,7 +247,7 @@ seer_status seer_message_hello_fits(
       other->target_key, own->target_key);
 }
 
-void seer_message_put_hello_fields(seer_text *out, const seer_message_hello *message) {
+void seer_message_put_hello(seer_text *out, const seer_message_hello *message) {
   seer_message_put_text(out, message->version);
   seer_message_put_text(out, message->revision);
   seer_wire_put_u64(out, message->target_key);
@@ -263,10 +263,6 @@ void seer_message_get_hello_fields(reader *r, seer_arena *arena, seer_message_he
   out->revision = get_version(r, "the revision", arena);
   out->target_key = seer_wire_get_u64(r);
   out->peak_gflops = seer_wire_get_seconds(r, "the peak");
-}
-
-void seer_message_put_hello(seer_text *out, const seer_message_hello *message) {
-  seer_message_put_hello_fields(out, message);
 }
 
 seer_status seer_message_get_hello(
@@ -302,7 +298,7 @@ seer_status seer_message_get_built(
   return seer_wire_end(&r, "what was built");
 }
 
-void seer_message_put_result_fields(seer_text *out, const seer_measure_result *message) {
+void seer_message_put_result(seer_text *out, const seer_measure_result *message) {
   put_class(out, message->cls, message->message);
   seer_wire_put_u32(out, message->is_raced_out);
   seer_wire_put_f64(out, message->seconds);
@@ -325,10 +321,6 @@ void seer_message_get_result_fields(reader *r, seer_measure_result *out) {
   if (out->n_samples > 0 && out->seconds <= 0) seer_wire_refuse(r, "a time");
 }
 
-void seer_message_put_result(seer_text *out, const seer_measure_result *message) {
-  seer_message_put_result_fields(out, message);
-}
-
 seer_status seer_message_get_result(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_measure_result *out) {
   (void)arena;
@@ -337,7 +329,7 @@ seer_status seer_message_get_result(
   return seer_wire_end(&r, "a result");
 }
 
-void seer_message_put_compared_fields(seer_text *out, const seer_message_compared *message) {
+void seer_message_put_compared(seer_text *out, const seer_message_compared *message) {
   put_class(out, message->cls, message->message);
   seer_wire_put_u32(out, message->n);
   seer_wire_put_u32(out, message->n_pairs);
@@ -360,10 +352,6 @@ void seer_message_get_compared_fields(reader *r, seer_message_compared *out) {
     pair->baseline_seconds = seer_wire_get_seconds(r, "a time");
     if (pair->seconds <= 0 || pair->baseline_seconds <= 0) seer_wire_refuse(r, "a time");
   }
-}
-
-void seer_message_put_compared(seer_text *out, const seer_message_compared *message) {
-  seer_message_put_compared_fields(out, message);
 }
 
 seer_status seer_message_get_compared(

@@ -94,11 +94,8 @@ void seer_message_put_compared(seer_text *out, const seer_message_compared *mess
 // do.
 void seer_message_put_timing(seer_text *out, const seer_timing *timing);
 seer_timing seer_message_get_timing(seer_wire_reader *reader);
-void seer_message_put_result_fields(seer_text *out, const seer_measure_result *result);
 void seer_message_get_result_fields(seer_wire_reader *reader, seer_measure_result *out);
-void seer_message_put_compared_fields(seer_text *out, const seer_message_compared *message);
 void seer_message_get_compared_fields(seer_wire_reader *reader, seer_message_compared *out);
-void seer_message_put_hello_fields(seer_text *out, const seer_message_hello *message);
 void seer_message_get_hello_fields(
     seer_wire_reader *reader, seer_arena *arena, seer_message_hello *out);
 void seer_message_put_text(seer_text *out, const char *text);

@@ -12,6 +12,7 @@
 #include "base/confine.h"
 #include "base/map.h"
 #include "base/os_fault.h"
+#include "measure/backends.h"
 #include "measure/wire/message.h"
 #include "measure/wire/socket.h"
 #include "measure/worker/runner.h"
@@ -65,8 +66,7 @@ static seer_status add_task(worker *w, const request *r) {
 
 static seer_status find_task(worker *w, uint32_t id, const seer_worker_task_state **out) {
   uint64_t index;
-  if (!seer_map_get(w->task_by_id, id, &index))
-    return SEER_FAIL(INTERNAL, "task %u was never announced", id);
+  SEER_TRY(seer_measure_index_of(w->task_by_id, id, &index));
   *out = w->task[index];
   if ((*out)->refusal) return SEER_FAIL(INTERNAL, "task %u: %s", id, (*out)->refusal);
   return SEER_OK;

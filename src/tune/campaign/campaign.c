@@ -47,7 +47,7 @@ static seer_status hold_finals(seer_campaign *s, bool *out_is_decided) {
   if (s->events.is_device_lost) return SEER_OK;
   SEER_TRY(seer_campaign_accept(s));
   SEER_TRY(seer_campaign_accept_shared(s));
-  if (s->device.desc->recall) s->device.desc->recall(s->device.measurer);  // what was not asked for
+  seer_campaign_recall(s);  // what was foreseen and not asked for
   *out_is_decided = true;
   return SEER_OK;
 }

@@ -81,7 +81,7 @@ typedef struct {
 // round.h: rounds whose results are not there yet.
 typedef struct {
   uint32_t n, n_trials;  // trials: that they may bring
-  struct seer_campaign_round *first;
+  struct seer_campaign_flight *first;
 } seer_campaign_away;
 
 // drift.h

@@ -76,15 +76,15 @@ typedef struct {
   seer_measure_result *results;
 } batch;
 
-typedef struct seer_campaign_round {
+typedef struct seer_campaign_flight {
   seer_arena *arena;  // what is made for it
   seer_pick pick;
   batch b;
   double before_s;  // the task's best, when it began
   seer_search_counts counts;  // its search's, then
-  struct seer_campaign_round *next;  // that is away, too
+  struct seer_campaign_flight *next;  // that is away, too
   uint32_t number;  // the measurer's, of one that is away
-} around;
+} flight;
 
 static bool is_fine(const batch *b, uint32_t i) { return b->results[i].cls == SEER_MEASURED_OK; }
 
@@ -264,7 +264,7 @@ static seer_status store_round(void *user) {
   return SEER_OK;
 }
 
-static seer_status take_results(seer_campaign *s, uint32_t t, const around *r) {
+static seer_status take_results(seer_campaign *s, uint32_t t, const flight *r) {
   const batch *b = &r->b;
   int64_t *ids = SEER_NEW_ARRAY(r->arena, int64_t, b->n);
   bool is_announced = true;
@@ -282,7 +282,7 @@ static seer_status take_results(seer_campaign *s, uint32_t t, const around *r) {
   return SEER_OK;
 }
 
-static seer_status propose(seer_campaign *s, seer_pick *pick, around *r) {
+static seer_status propose(seer_campaign *s, seer_pick *pick, flight *r) {
   batch *b = &r->b;
   uint32_t t = pick->task, n = 0, n_begun = s->totals.trials + s->away.n_trials;
   seer_task_state *state = &s->state.task[t];
@@ -309,7 +309,7 @@ static seer_status propose(seer_campaign *s, seer_pick *pick, around *r) {
 }
 
 // What a round's end means for the task: a better best, or patience that runs out.
-static void conclude(seer_campaign *s, const around *r, const seer_search_counts *counts) {
+static void conclude(seer_campaign *s, const flight *r, const seer_search_counts *counts) {
   const seer_pick *pick = &r->pick;
   uint32_t t = pick->task;
   double before = r->before_s;
@@ -344,7 +344,7 @@ static void conclude(seer_campaign *s, const around *r, const seer_search_counts
 }
 
 // What has come back.
-static seer_status finish(seer_campaign *s, around *r) {
+static seer_status finish(seer_campaign *s, flight *r) {
   uint32_t t = r->pick.task;
   SEER_TRY(take_results(s, t, r));
   s->learning.model_to_train = s->learning.models.family_of[t];
@@ -362,7 +362,7 @@ static seer_status finish(seer_campaign *s, around *r) {
 }
 
 // Nothing new is left of the task: that ends it, and this is no round.
-static seer_status begin(seer_campaign *s, seer_pick *pick, around *r, bool *out_has_any) {
+static seer_status begin(seer_campaign *s, seer_pick *pick, flight *r, bool *out_has_any) {
   uint32_t t = pick->task;
   r->counts = *seer_search_get_counts(s->task[t].search);
   r->before_s = s->state.task[t].best_s;
@@ -385,8 +385,8 @@ bool seer_campaign_has_room(const seer_campaign *s) {
   return s->device.facts.n_rounds == 0 || s->away.n < s->device.facts.n_rounds;
 }
 
-static void forget(seer_campaign *s, around *r) {
-  around **at = &s->away.first;
+static void forget(seer_campaign *s, flight *r) {
+  flight **at = &s->away.first;
   while (*at != r) at = &(*at)->next;
   *at = r->next;
   s->away.n--;
@@ -396,7 +396,7 @@ static void forget(seer_campaign *s, around *r) {
 
 static seer_status send_away(seer_campaign *s, seer_pick *pick) {
   seer_arena *arena = seer_arena_create("round");
-  around *r = SEER_NEW(arena, around);
+  flight *r = SEER_NEW(arena, flight);
   r->arena = arena;
   bool has_any = false;
   seer_status status = begin(s, pick, r, &has_any);
@@ -422,7 +422,7 @@ seer_status seer_campaign_land(seer_campaign *s, double patience_s) {
   s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9;
   look_at_devices(s);
   if (number == SEER_MEASURE_NO_ROUND) return SEER_OK;
-  around *r = s->away.first;
+  flight *r = s->away.first;
   while (r && r->number != number) r = r->next;
   SEER_ASSERT(r, "round %u is back, which is not away", number);
   forget(s, r);
@@ -434,9 +434,9 @@ seer_status seer_campaign_land(seer_campaign *s, double patience_s) {
 }
 
 void seer_campaign_recall(seer_campaign *s) {
-  if (s->away.n > 0) s->device.desc->recall(s->device.measurer);
+  if (s->device.desc->recall) s->device.desc->recall(s->device.measurer);
   while (s->away.first) {
-    around *r = s->away.first;
+    flight *r = s->away.first;
     forget(s, r);
     seer_arena_destroy(r->arena);
   }
@@ -457,7 +457,7 @@ seer_status seer_campaign_land_all(seer_campaign *s, double patience_s) {
 seer_status seer_campaign_round(seer_campaign *s, seer_pick *pick) {
   if (s->device.facts.n_rounds) return send_away(s, pick);
   seer_arena_reset(s->round);
-  around r = {.arena = s->round};
+  flight r = {.arena = s->round};
   bool has_any = false;
   SEER_TRY(begin(s, pick, &r, &has_any));
   if (!has_any) return SEER_OK;

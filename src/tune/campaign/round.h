@@ -20,7 +20,7 @@ SEER_MUST_USE seer_status seer_campaign_land(seer_campaign *campaign, double pat
 // At the end: what is away is waited for as long as that, and what is not back by then is
 // forgotten.
 SEER_MUST_USE seer_status seer_campaign_land_all(seer_campaign *campaign, double patience_s);
-// Forgets all that are away.
+// Forgets all that is away, or was foreseen.
 void seer_campaign_recall(seer_campaign *campaign);
 
 #endif
