@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "safety"))
@@ -68,10 +69,9 @@ def misfortunes():
 
 
 def a_library():
-    """Of a worker that measures."""
-    fleet.restart_server(with_data=False)
+    """Of a worker that measures. It and the tuning are there before the broker is."""
     fleet.start_worker("--measure", "local", "--device-lock", os.path.join(fleet.folder, "lock"))
-    fleet.wait_for_workers(1)
+    threading.Timer(1.5, fleet.restart_server, [False]).start()
     library = os.path.join(fleet.folder, "library")
     events, _ = fleet.tune("--trials", "24", "--records", os.path.join(fleet.folder, "real.sqlite"), "-o", library, model="mlp")
     check_trials(events, 24)
@@ -79,8 +79,35 @@ def a_library():
     expect(out.returncode == 0, f"verify: {out.stdout}{out.stderr}")
 
 
+def over_tls():
+    """A server that asks who connects; the password comes from a file."""
+    folder = os.path.join(fleet.folder, "tls")
+    os.mkdir(folder)
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "certificates.sh")
+    subprocess.run(["sh", script, folder], check=True, capture_output=True)
+    own, secret = (os.path.join(folder, name) for name in ("both.pem", "secret"))
+    with open(secret, "w") as file:
+        file.write(PASSWORD + "\n")
+    port = fleet.start_tls_server(folder)
+    url = f"rediss://localhost:{port}?ca={folder}/ca.pem"
+    env = {key: value for key, value in fleet.env.items() if key != "SEER_FLEET_PASSWORD"}
+    bare = subprocess.run([PROGRAM, "fleet", url, "--fleet-password-file", secret], env=env, capture_output=True, text=True)
+    expect(bare.returncode == 1 and "wants a certificate of who connects" in bare.stderr, f"without a certificate: {bare.stderr}")
+    url += f"&cert={own}"
+    out = subprocess.run([PROGRAM, "fleet", url], env=env, capture_output=True, text=True)
+    expect(out.returncode == 1 and "NOAUTH" in out.stderr, f"without the password: {out.stderr}")
+    with_password, fleet.env = fleet.env, dict(env, SEER_FLEET_PASSWORD_FILE=secret)
+    worker = fleet.start_worker(url=url)
+    events, _ = fleet.tune(*FAKE, "--trials", "20", "--records", os.path.join(folder, "r.sqlite"), url=url)
+    check_trials(events, 20)
+    worker.terminate()
+    expect(worker.wait(20) == 0, "a worker over TLS did not end well")
+    fleet.env = with_password
+
+
 try:
     refusals()
+    over_tls()
     misfortunes()
     a_library()
 finally:

@@ -72,6 +72,23 @@ class Fleet:
             time.sleep(0.05)
         fail('redis-server did not start')
 
+    def start_tls_server(self, certificates):
+        """A second one, with the certificates of test/support, which asks who connects. -> its port"""
+        with socket.socket() as free:
+            free.bind(('127.0.0.1', 0))
+            port = free.getsockname()[1]
+        server = subprocess.Popen(['redis-server', '--port', '0', '--tls-port', str(port), '--save', '', '--dir', certificates,
+                                   '--requirepass', PASSWORD, '--tls-cert-file', 'good.pem', '--tls-key-file', 'good.key',
+                                   '--tls-ca-cert-file', 'ca.pem', '--tls-auth-clients', 'yes'],
+                                  cwd=certificates, stdout=subprocess.DEVNULL)
+        self.processes.append(server)
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(('127.0.0.1', port)) == 0:
+                    return port
+            time.sleep(0.05)
+        fail('redis-server did not start with TLS')
+
     def restart_server(self, with_data):
         self.server.kill()
         self.server.wait()
@@ -266,8 +283,6 @@ class Run:
                     self.befall(left.pop(0)[1])
             self.tuner.wait()
             if self.tuner.returncode == -signal.SIGKILL:
-                while self.cut.is_cut.is_set():  # a first connection is not waited for
-                    time.sleep(0.1)
                 continue
             status = self.tuner.returncode
         self.tuner.reader.join()

@@ -20,3 +20,7 @@ certificate named ca 2 DNS:localhost
 certificate elsewhere ca 2 DNS:elsewhere.example,IP:127.0.0.2
 certificate expired ca -1 DNS:localhost,IP:127.0.0.1
 certificate stranger unknown 2 DNS:localhost,IP:127.0.0.1
+# Clients': a key that is encrypted, and certificate and key in one file.
+certificate client ca 2 DNS:client.example
+openssl ec -in client.key -aes256 -passout pass:secret -out client.encrypted
+cat client.pem client.key > both.pem

@@ -61,7 +61,7 @@ static bool start(redis_server *server) {
   if (o->certificate) {
     const char *tls[] = {"--tls-port", seer_arena_printf(arena, "%u", server->tls_port),
         "--tls-cert-file", o->certificate, "--tls-key-file", o->key, "--tls-ca-cert-file", o->ca,
-        "--tls-auth-clients", "no"};
+        "--tls-auth-clients", o->asks_clients ? "yes" : "no"};
     for (size_t i = 0; i < SEER_COUNT_OF(tls); i++) argv[n++] = tls[i];
   }
   const char *log = seer_os_path_join(arena, server->folder, "log");

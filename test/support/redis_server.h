@@ -9,6 +9,7 @@ typedef struct {
   const char *password;  // NULL: none
   const char *user;  // an ACL user beside it, "name on >password +@all ~*"; NULL: none
   const char *certificate, *key, *ca;  // files; NULL: no TLS
+  bool asks_clients;  // for certificates by `ca`
 } redis_server_options;
 
 typedef struct {

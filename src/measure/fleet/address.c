@@ -15,7 +15,8 @@
 
 #define FORMS                                                                                \
   "redis://[[USER][:PASSWORD]@]HOST[:PORT][/DATABASE], rediss://... for TLS, with ?ca=FILE " \
-  "for its certificates, or unix://[[USER][:PASSWORD]@]/PATH[?db=DATABASE]"
+  "for its certificates and cert=FILE&key=FILE for one's own, or "                           \
+  "unix://[[USER][:PASSWORD]@]/PATH[?db=DATABASE]"
 #define DEFAULT_PORT 6379
 #define MAX_URL_BYTES 4096
 #define MAX_HOST_BYTES 253
@@ -161,6 +162,13 @@ static seer_status read_path(part path, seer_arena *arena, seer_redis_address *o
   return SEER_OK;
 }
 
+// Of rediss://, each once.
+static const char **file_of(part key, seer_tls_files *files) {
+  if (is_text(key, "ca")) return &files->ca_file;
+  if (is_text(key, "cert")) return &files->cert_file;
+  return is_text(key, "key") ? &files->key_file : NULL;
+}
+
 static seer_status read_query(part query, seer_arena *arena, seer_redis_address *out) {
   bool has_database = false;
   for (const char *at = query.at, *end = at + query.n;; at++) {
@@ -169,19 +177,23 @@ static seer_status read_query(part query, seer_arena *arena, seer_redis_address 
     const char *equals = memchr(all.at, '=', all.n);
     part key = until(all.at, equals ? equals : all.at);
     part value = equals ? until(equals + 1, all.at + all.n) : (part){0};
-    if (value.n > 0 && is_text(key, "ca") && out->is_tls && !out->ca_file) {
-      SEER_TRY(decode(value, "ca", arena, &out->ca_file));
+    const char **file = out->is_tls ? file_of(key, &out->files) : NULL;
+    if (value.n > 0 && file && !*file) {
+      SEER_TRY(decode(value, "file", arena, file));
     } else if (value.n > 0 && is_text(key, "db") && out->path && !has_database) {
       SEER_TRY(read_database(value, out));
       has_database = true;
     } else {
       return refuse(
-          "behind a '?' is something else than, once, ca=FILE of rediss:// or "
-          "db=DATABASE of unix://");
+          "behind a '?' is something else than, once each, ca=FILE, cert=FILE and key=FILE of "
+          "rediss:// or db=DATABASE of unix://");
     }
-    if (!stop) return SEER_OK;
+    if (!stop) break;
     at = stop;
   }
+  if (out->files.key_file && !out->files.cert_file)
+    return refuse("a key=FILE is there, and no cert=FILE that it is the key of");
+  return SEER_OK;
 }
 
 // ---- who
@@ -191,8 +203,9 @@ static const char *password_of_environment(void) {
   return password && *password ? password : NULL;
 }
 
-static seer_status read_user(const url_parts *parts, seer_arena *arena, seer_redis_address *out) {
-  const char *known = password_of_environment();
+static seer_status read_user(
+    const url_parts *parts, const char *password, seer_arena *arena, seer_redis_address *out) {
+  const char *known = password ? password : password_of_environment();
   if (parts->user.n > 0) SEER_TRY(decode(parts->user, "user", arena, &out->user));
   if (parts->password.at) {
     SEER_TRY(decode(parts->password, "password", arena, &out->password));
@@ -201,8 +214,8 @@ static seer_status read_user(const url_parts *parts, seer_arena *arena, seer_red
   }
   if (out->user && !out->password)
     return refuse(
-        "a user needs a password: USER:PASSWORD@, or USER@ and the environment variable "
-        "SEER_FLEET_PASSWORD");
+        "a user needs a password: USER:PASSWORD@, or USER@ and --fleet-password-file or the "
+        "environment variable SEER_FLEET_PASSWORD");
   return SEER_OK;
 }
 
@@ -214,7 +227,8 @@ static const char *without_password(const char *url, const url_parts *parts, see
   return seer_text_safe(arena, text);
 }
 
-seer_status seer_redis_parse(const char *url, seer_arena *arena, seer_redis_address *out) {
+seer_status seer_redis_parse(
+    const char *url, const char *password, seer_arena *arena, seer_redis_address *out) {
   url_parts parts;
   *out = (seer_redis_address){0};
   SEER_TRY(find_parts(url, &parts));
@@ -232,7 +246,7 @@ seer_status seer_redis_parse(const char *url, seer_arena *arena, seer_redis_addr
       SEER_TRY(read_database(until(database.at + 1, database.at + database.n), out));
   }
   if (parts.query.at) SEER_TRY(read_query(parts.query, arena, out));
-  SEER_TRY(read_user(&parts, arena, out));
+  SEER_TRY(read_user(&parts, password, arena, out));
   out->shown = without_password(url, &parts, arena);
   return SEER_OK;
 }

@@ -323,7 +323,13 @@ seer_status seer_board_init(seer_board *b, const seer_context *context, const se
   if (getrandom(session, sizeof *session, 0) != sizeof *session)
     return SEER_FAIL(RESOURCE, "no random number from the system");
   SEER_TRY(seer_hub_init(&b->hub, context));
-  return seer_hub_connect(&b->hub);
+  seer_status status = seer_hub_connect(&b->hub);
+  if (!seer_hub_is_away(status)) return status;
+  // Steps try again.
+  seer_log(context, "measure", 0, "%s; it is waited for, for %.0f s at most (--fleet-wait)",
+      seer_status_message(status), b->patience_s);
+  seer_status_free(status);
+  return SEER_OK;
 }
 
 static seer_status leave(seer_board *b) {

@@ -31,8 +31,8 @@ typedef struct {
   double patience_s;  // for that
 } seer_board;
 
-// For workers of `target`; the fleet is the options'. Errors: those of hub.h, at the first
-// connection, too.
+// For workers of `target`; the fleet is the options'. A broker that is not there yet is waited for
+// by steps. Errors: those of hub.h that no waiting mends.
 SEER_MUST_USE seer_status seer_board_init(
     seer_board *board, const seer_context *context, const seer_target *target);
 // What it had at the broker goes, as far as that can be reached.

@@ -11,11 +11,28 @@
 #define PATIENCE_NS (10 * (uint64_t)SECOND_NS)  // for a command, or for a connection
 #define FIRST_PAUSE_NS (SECOND_NS / 10)
 #define LONGEST_PAUSE_NS (2 * (uint64_t)SECOND_NS)
-#define MAX_KEY_BYTES 4096  // of the file of the fleet's key
+#define MAX_KEY_BYTES 4096  // of the file of the fleet's key, or of its password
 #define MAX_WORDS 32  // of a command that is printed
 #define MAX_COMMAND_BYTES 4096  // and without what it has from elsewhere
 
 // ---- life
+// The first line of the file that is named, and there is no other; NULL: none is named.
+static seer_status find_password(seer_hub *hub, const char **out) {
+  *out = NULL;
+  const char *path = seer_context_str(hub->context, SEER_OPT_FLEET_PASSWORD_FILE);
+  if (!path[0]) return SEER_OK;
+  char *text;
+  size_t n;
+  SEER_TRYF(seer_os_read_file(path, hub->arena, MAX_KEY_BYTES, &text, &n), "--fleet-password-file");
+  if (n > 0 && text[n - 1] == '\n') text[--n] = '\0';
+  if (n > 0 && text[n - 1] == '\r') text[--n] = '\0';
+  if (n == 0 || strcspn(text, "\r\n") != n)
+    return SEER_FAIL(
+        INVALID, "--fleet-password-file: %s has to be one line that is not empty", path);
+  *out = text;
+  return SEER_OK;
+}
+
 static seer_status find_key(seer_hub *hub) {
   const char *path = seer_context_str(hub->context, SEER_OPT_FLEET_KEY);
   const char *password = hub->address.password ? hub->address.password : "";
@@ -31,8 +48,11 @@ static seer_status find_key(seer_hub *hub) {
 
 seer_status seer_hub_init(seer_hub *hub, const seer_context *context) {
   *hub = (seer_hub){.context = context, .arena = seer_arena_create("hub")};
-  seer_status status =
-      seer_redis_parse(seer_context_str(context, SEER_OPT_FLEET), hub->arena, &hub->address);
+  const char *password;
+  seer_status status = find_password(hub, &password);
+  if (!status)
+    status = seer_redis_parse(
+        seer_context_str(context, SEER_OPT_FLEET), password, hub->arena, &hub->address);
   if (!status) status = find_key(hub);
   if (status) seer_hub_clear(hub);
   return status;
@@ -69,7 +89,8 @@ seer_status seer_hub_connect(seer_hub *hub) {
 }
 
 bool seer_hub_is_away(seer_status status) {
-  return status && seer_status_code(status) == SEER_CODE_IO;
+  seer_code code = status ? seer_status_code(status) : SEER_CODE_INTERNAL;
+  return code == SEER_CODE_IO || code == SEER_CODE_TIMEOUT;
 }
 
 // ---- commands
@@ -95,6 +116,7 @@ static seer_status be_connected(seer_hub *hub) {
     seer_log(hub->context, "measure", 1, "connected to %s", hub->address.shown);
     return SEER_OK;
   }
+  if (hub->n_connections == 0 && !seer_hub_is_away(status)) return status;
   hub->pause_ns = pause_ns;
   seer_log(hub->context, "measure", 1, "%s", seer_status_message(status));
   return lose(hub, status);

@@ -35,11 +35,13 @@ typedef struct {
   uint64_t n_sent, n_received;  // bytes, of connections that are over
 } seer_hub;
 
-// The fleet that --fleet names, with the key of --fleet-key's file, or else of its password.
+// The fleet that --fleet names, with the password of the URL, of --fleet-password-file or of the
+// environment, and the key of --fleet-key's file, or else of that password.
 // Nothing is connected yet. Errors: INVALID, IO of the file.
 SEER_MUST_USE seer_status seer_hub_init(seer_hub *hub, const seer_context *context);
 void seer_hub_clear(seer_hub *hub);
-// Errors: those of redis.h, at once.
+// Errors: those of redis.h, at once. Who would rather wait for a broker that is not there yet
+// (seer_hub_is_away) goes on to send: that tries again.
 SEER_MUST_USE seer_status seer_hub_connect(seer_hub *hub);
 // Replies that are still to come are not waited for: the next command has a new connection. To be
 // called by who gives up between `send` and the last `receive`.
@@ -50,7 +52,8 @@ static inline bool seer_hub_is_connected(const seer_hub *hub) { return hub->redi
 // (`receive`), so that many of them cost one way there and back; `ask` is one of each. A lost
 // connection is made again by the next `send`; replies that were still to come are lost with it.
 // Errors: IO: nobody there; it is tried again when a pause is over, and until then this says so at
-// once. An error of the server's is a reply.
+// once. Of the first connection also those that no waiting mends (redis.h). An error of the
+// server's is a reply.
 //
 // Words are as printf makes them, parted by blanks; a word "?" is the next of `more`.
 SEER_MUST_USE SEER_PRINTF(3, 4) seer_status

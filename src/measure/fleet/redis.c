@@ -229,7 +229,7 @@ static seer_status reach(seer_redis *redis, const seer_redis_address *address, u
   SEER_TRY(seer_net_connect(address->host, address->port, until_ns, &redis->fd));
   if (!address->is_tls) return SEER_OK;
   return seer_tls_open(
-      redis->fd, address->host, address->ca_file, redis->name, until_ns, &redis->tls);
+      redis->fd, address->host, &address->files, redis->name, until_ns, &redis->tls);
 }
 
 seer_status seer_redis_connect(

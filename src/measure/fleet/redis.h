@@ -3,13 +3,15 @@
 // and TLS (OpenSSL; hiredis 0.14 has none) are here. Nothing here knows what the commands are for.
 //
 //   redis://[[USER][:PASSWORD]@]HOST[:PORT][/DATABASE]
-//   rediss://...?ca=FILE   over TLS 1.2 or later; the certificate and the host's name in it are
-//                          checked, by the certificates in FILE or the system's
+//   rediss://...?ca=FILE&cert=FILE&key=FILE
+//                          over TLS 1.2 or later; the certificate and the host's name in it are
+//                          checked, by the certificates in ca's FILE or the system's; cert and key:
+//                          who we are, for servers that ask (the key may stand in cert's FILE)
 //   unix://[[USER][:PASSWORD]@]/PATH[?db=DATABASE]
 //
 // USER, PASSWORD, PATH and FILE may be %-encoded, and have to be where they have one of @ / ? # in
-// them. Without a password there, that of the environment variable SEER_FLEET_PASSWORD is taken, so
-// that none has to stand in a command line.
+// them. Without a password there, one that was found elsewhere is taken, or that of the environment
+// variable SEER_FLEET_PASSWORD, so that none has to stand in a command line.
 //
 // Memory: an address is in its arena, and borrowed when it is connected to; replies are in the
 // arena of the call. Threads: one at a time for each connection. Never a signal (SIGPIPE); sockets
@@ -19,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "measure/fleet/tls.h"
 
 typedef struct {
   bool is_tls;
@@ -27,13 +30,14 @@ typedef struct {
   const char *path;
   const char *user, *password;  // NULL: none
   uint32_t database;
-  const char *ca_file;  // NULL: the system's
+  seer_tls_files files;
   const char *shown;  // the URL without its password, for messages
 } seer_redis_address;
 
+//   password  found elsewhere, kept; NULL: none
 // Errors: INVALID, which says what is allowed, and never shows a password.
 SEER_MUST_USE seer_status seer_redis_parse(
-    const char *url, seer_arena *arena, seer_redis_address *out);
+    const char *url, const char *password, seer_arena *arena, seer_redis_address *out);
 
 typedef enum {
   SEER_REDIS_NIL,
@@ -61,9 +65,9 @@ typedef struct seer_redis seer_redis;
 
 // Connects, says who it is (AUTH), looks whether it is served (PING), takes the database (SELECT).
 // Errors: IO: nobody there, gone, a name that does not resolve, or a server that cannot serve yet;
-// TIMEOUT; INVALID: the server refuses user, password or database, or its certificate is refused;
-// CORRUPT: no Redis server; UNSUPPORTED: there is no OpenSSL; RESOURCE; each with the address as
-// shown.
+// TIMEOUT; INVALID: the server refuses user, password, database or our certificate, or its
+// certificate is refused; CORRUPT: no Redis server; UNSUPPORTED: there is no OpenSSL; RESOURCE;
+// each with the address as shown.
 SEER_MUST_USE seer_status seer_redis_connect(
     const seer_redis_address *address, uint64_t timeout_ns, seer_redis **out);
 void seer_redis_close(seer_redis *redis);  // NULL is fine

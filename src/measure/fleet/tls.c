@@ -26,37 +26,41 @@
 
 // What is called of it; what its documentation calls SSL_set_mode and the like are macros over
 // SSL_ctrl.
-#define FUNCTIONS(X)                  \
-  X(BIO_ctrl_pending)                 \
-  X(BIO_free)                         \
-  X(BIO_new)                          \
-  X(BIO_read)                         \
-  X(BIO_s_mem)                        \
-  X(BIO_write)                        \
-  X(ERR_clear_error)                  \
-  X(ERR_get_error)                    \
-  X(ERR_reason_error_string)          \
-  X(SSL_CTX_ctrl)                     \
-  X(SSL_CTX_free)                     \
-  X(SSL_CTX_load_verify_file)         \
-  X(SSL_CTX_new)                      \
-  X(SSL_CTX_set_default_verify_paths) \
-  X(SSL_CTX_set_verify)               \
-  X(SSL_connect)                      \
-  X(SSL_ctrl)                         \
-  X(SSL_free)                         \
-  X(SSL_get0_param)                   \
-  X(SSL_get_error)                    \
-  X(SSL_get_verify_result)            \
-  X(SSL_new)                          \
-  X(SSL_read)                         \
-  X(SSL_set1_host)                    \
-  X(SSL_set_bio)                      \
-  X(SSL_set_hostflags)                \
-  X(SSL_shutdown)                     \
-  X(SSL_write)                        \
-  X(TLS_client_method)                \
-  X(X509_VERIFY_PARAM_set1_ip_asc)    \
+#define FUNCTIONS(X)                    \
+  X(BIO_ctrl_pending)                   \
+  X(BIO_free)                           \
+  X(BIO_new)                            \
+  X(BIO_read)                           \
+  X(BIO_s_mem)                          \
+  X(BIO_write)                          \
+  X(ERR_clear_error)                    \
+  X(ERR_get_error)                      \
+  X(ERR_reason_error_string)            \
+  X(SSL_CTX_ctrl)                       \
+  X(SSL_CTX_free)                       \
+  X(SSL_CTX_load_verify_file)           \
+  X(SSL_CTX_new)                        \
+  X(SSL_CTX_set_cert_cb)                \
+  X(SSL_CTX_set_default_passwd_cb)      \
+  X(SSL_CTX_set_default_verify_paths)   \
+  X(SSL_CTX_set_verify)                 \
+  X(SSL_CTX_use_PrivateKey_file)        \
+  X(SSL_CTX_use_certificate_chain_file) \
+  X(SSL_connect)                        \
+  X(SSL_ctrl)                           \
+  X(SSL_free)                           \
+  X(SSL_get0_param)                     \
+  X(SSL_get_error)                      \
+  X(SSL_get_verify_result)              \
+  X(SSL_new)                            \
+  X(SSL_read)                           \
+  X(SSL_set1_host)                      \
+  X(SSL_set_bio)                        \
+  X(SSL_set_hostflags)                  \
+  X(SSL_shutdown)                       \
+  X(SSL_write)                          \
+  X(TLS_client_method)                  \
+  X(X509_VERIFY_PARAM_set1_ip_asc)      \
   X(X509_verify_cert_error_string)
 
 #define POINTER(name) __typeof__(name) *name;
@@ -72,6 +76,8 @@ struct seer_tls {
   int fd;
   const char *name;
   bool is_up;  // hands were shaken, and nothing has failed since
+  bool is_heard;  // a byte has come
+  bool is_asked, has_certificate;  // for a certificate of ours; is there one?
 };
 
 // It stays loaded, as it cannot be unloaded while threads have data of its own.
@@ -142,11 +148,36 @@ static int attempt(seer_tls *tls, operation op, void *data, size_t n_bytes) {
 static seer_status refusal(const seer_tls *tls, operation op) {
   const functions *ssl = &tls->ssl;
   long verdict = ssl->SSL_get_verify_result(tls->session);
-  if (op != CONNECT) return SEER_FAIL(CORRUPT, "%s: TLS: %s", tls->name, reason(ssl));
-  if (verdict != X509_V_OK)
+  if (op == CONNECT && verdict != X509_V_OK)
     return SEER_FAIL(INVALID, "%s: its certificate is refused: %s", tls->name,
         ssl->X509_verify_cert_error_string(verdict));
+  if (op != CONNECT) return SEER_FAIL(CORRUPT, "%s: TLS: %s", tls->name, reason(ssl));
   return SEER_FAIL(INVALID, "%s: it does not take up TLS 1.2 or later: %s", tls->name, reason(ssl));
+}
+
+// What a server that has gone had still to say; NULL: nothing that is known.
+static const char *last_words(seer_tls *tls) {
+  uint8_t byte;
+  seer_status status = fill(tls, 0);
+  bool has_some = status == SEER_OK;
+  seer_status_free(status);
+  return has_some && attempt(tls, READ, &byte, 1) <= 0 ? reason(&tls->ssl) : NULL;
+}
+
+// A server that wants a certificate of ours, or another one, says so by an alert; or it is gone
+// when we notice, and the alert is what lies there.
+static seer_status explain(seer_tls *tls, seer_status status) {
+  if (!status || !tls->is_asked || tls->is_heard) return status;
+  if (seer_status_code(status) == SEER_CODE_TIMEOUT) return status;
+  const char *said = seer_status_code(status) == SEER_CODE_IO ? last_words(tls) : NULL;
+  const char *how = tls->has_certificate
+      ? "it does not take the certificate that cert= names"
+      : "it wants a certificate of who connects: rediss://...?cert=FILE&key=FILE, or a server "
+        "with tls-auth-clients no";
+  seer_status refused =
+      SEER_FAIL(INVALID, "%s: %s (%s)", tls->name, how, said ? said : seer_status_message(status));
+  seer_status_free(status);
+  return refused;
 }
 
 // Until it is done: *out_n bytes.
@@ -164,6 +195,8 @@ static seer_status run(
     status = seer_status_join(status, flush(tls, until_ns));  // why it fails is sent, too
     if (!status && n <= 0) status = fill(tls, until_ns);
     if (status) tls->is_up = false;
+    if (n > 0 && op == READ) tls->is_heard = true;
+    status = explain(tls, status);
     if (status || n > 0) {
       *out_n = status ? 0 : (size_t)n;
       return status;
@@ -175,6 +208,40 @@ static seer_status run(
 static bool is_address(const char *host) {
   unsigned char bytes[16];
   return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}
+
+// Called when the server asks for one.
+static int note_question(SSL *session, void *tls) {
+  (void)session;
+  ((seer_tls *)tls)->is_asked = true;
+  return 1;
+}
+
+// OpenSSL would ask who sits at the terminal.
+static int give_no_passphrase(char *out, int cap_bytes, int is_to_write, void *user) {
+  (void)out;
+  (void)cap_bytes;
+  (void)is_to_write;
+  (void)user;
+  return -1;
+}
+
+static seer_status be_known(seer_tls *tls, const seer_tls_files *files) {
+  const functions *ssl = &tls->ssl;
+  ssl->SSL_CTX_set_cert_cb(tls->context, note_question, tls);
+  if (!files->cert_file) return SEER_OK;
+  const char *key_file = files->key_file ? files->key_file : files->cert_file;
+  ssl->ERR_clear_error();
+  ssl->SSL_CTX_set_default_passwd_cb(tls->context, give_no_passphrase);
+  if (ssl->SSL_CTX_use_certificate_chain_file(tls->context, files->cert_file) != 1)
+    return SEER_FAIL(INVALID, "%s: no certificate can be read from '%s': %s", tls->name,
+        files->cert_file, reason(ssl));
+  if (ssl->SSL_CTX_use_PrivateKey_file(tls->context, key_file, SSL_FILETYPE_PEM) != 1)
+    return SEER_FAIL(INVALID,
+        "%s: the private key of '%s', in PEM and not encrypted, cannot be had from '%s': %s",
+        tls->name, files->cert_file, key_file, reason(ssl));
+  tls->has_certificate = true;
+  return SEER_OK;
 }
 
 static seer_status trust(seer_tls *tls, const char *ca_file) {
@@ -199,14 +266,15 @@ static bool expect_host(seer_tls *tls, const char *host) {
           (void *)(uintptr_t)host) == 1;
 }
 
-static seer_status set_up(seer_tls *tls, const char *host, const char *ca_file) {
+static seer_status set_up(seer_tls *tls, const char *host, const seer_tls_files *files) {
   const functions *ssl = &tls->ssl;
   tls->context = ssl->SSL_CTX_new(ssl->TLS_client_method());
   if (!tls->context) return SEER_FAIL(RESOURCE, "%s: TLS: %s", tls->name, reason(ssl));
   ssl->SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
   if (!ssl->SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL))
     return SEER_FAIL(UNSUPPORTED, "%s: OpenSSL has no TLS 1.2", tls->name);
-  SEER_TRY(trust(tls, ca_file));
+  SEER_TRY(trust(tls, files->ca_file));
+  SEER_TRY(be_known(tls, files));
   tls->session = ssl->SSL_new(tls->context);
   tls->in = ssl->BIO_new(ssl->BIO_s_mem());
   tls->out = ssl->BIO_new(ssl->BIO_s_mem());
@@ -221,7 +289,7 @@ static seer_status set_up(seer_tls *tls, const char *host, const char *ca_file) 
   return SEER_OK;
 }
 
-seer_status seer_tls_open(int fd, const char *host, const char *ca_file, const char *name,
+seer_status seer_tls_open(int fd, const char *host, const seer_tls_files *files, const char *name,
     uint64_t until_ns, seer_tls **out) {
   *out = NULL;
   seer_tls *tls = calloc(1, sizeof *tls);
@@ -233,7 +301,7 @@ seer_status seer_tls_open(int fd, const char *host, const char *ca_file, const c
     free(tls);
     return status;
   }
-  status = set_up(tls, host, ca_file);
+  status = set_up(tls, host, files);
   size_t n;
   if (!status) status = run(tls, CONNECT, NULL, 0, until_ns, &n);
   if (status) {

@@ -14,6 +14,7 @@
 #include "measure/serve/desk.h"
 
 #define SLICE_NS 200000000u
+#define SLICES 10  // between two looks for a broker that is not there
 
 // host:pid:random, of characters that a place at the broker may have.
 static seer_status name_worker(seer_arena *arena, const char **out) {
@@ -140,14 +141,25 @@ static seer_status run(seer_desk *desk, seer_work *worker) {
 }
 
 // ---- life
-// The broker can be reached, and lets this worker in.
-static seer_status try_broker(seer_desk *desk, const char **out_shown) {
+// Until the broker can be reached, or a signal: a machine that comes up may be sooner than its
+// network. Errors: the broker does not let this worker in.
+static seer_status find_broker(seer_desk *desk, const char **out_shown) {
   seer_hub hub;
   SEER_TRY(seer_hub_init(&hub, desk->context));
-  seer_status status = seer_hub_connect(&hub);
   *out_shown = seer_arena_strdup(desk->arena, hub.address.shown);
+  seer_status status = seer_hub_connect(&hub);
+  for (bool is_told = false; seer_hub_is_away(status) && !*desk->is_stopped; is_told = true) {
+    if (!is_told)
+      seer_log(desk->context, "measure", 0, "%s; it is waited for", seer_status_message(status));
+    seer_status_free(status);
+    for (uint32_t k = 0; k < SLICES && !*desk->is_stopped; k++) seer_os_sleep_ns(SLICE_NS);
+    status = seer_hub_connect(&hub);
+  }
+  bool is_over = *desk->is_stopped && seer_hub_is_away(status);
   seer_hub_clear(&hub);
-  return status;
+  if (!is_over) return status;
+  seer_status_free(status);
+  return SEER_OK;
 }
 
 static bool is_over(void *user) { return *((const seer_desk *)user)->is_stopped; }
@@ -183,7 +195,7 @@ seer_status seer_serve(const seer_context *context, const volatile sig_atomic_t 
       .start_ns = seer_os_now_ns()};
   seer_desk_init(&desk);
   const char *broker;
-  seer_status status = try_broker(&desk, &broker);
+  seer_status status = find_broker(&desk, &broker);
   if (!status) status = describe(&desk);
   if (!status) status = serve_on(&desk, broker);
   seer_desk_clear(&desk);

@@ -9,7 +9,7 @@
 
 static seer_redis_address parse(const char *url) {
   seer_redis_address a;
-  must(seer_redis_parse(url, arena, &a));
+  must(seer_redis_parse(url, NULL, arena, &a));
   return a;
 }
 
@@ -18,7 +18,8 @@ static void servers_are_read(void **state) {
   seer_redis_address a = parse("redis://example.org");
   assert_string_equal(a.host, "example.org");
   assert_int_equal(a.port, 6379);
-  assert_true(!a.is_tls && !a.path && !a.user && !a.password && !a.ca_file && a.database == 0);
+  assert_true(
+      !a.is_tls && !a.path && !a.user && !a.password && !a.files.ca_file && a.database == 0);
   a = parse("redis://127.0.0.1:7000/15");
   assert_string_equal(a.host, "127.0.0.1");
   assert_true(a.port == 7000 && a.database == 15);
@@ -28,7 +29,12 @@ static void servers_are_read(void **state) {
   a = parse("rediss://[fe80::2]/3?ca=/etc/my%20ca.pem");
   assert_string_equal(a.host, "fe80::2");
   assert_true(a.is_tls && a.port == 6379 && a.database == 3);
-  assert_string_equal(a.ca_file, "/etc/my ca.pem");
+  assert_string_equal(a.files.ca_file, "/etc/my ca.pem");
+  assert_true(!a.files.cert_file && !a.files.key_file);
+  a = parse("rediss://h?key=/k%26ey&cert=c&ca=a");
+  assert_string_equal(a.files.ca_file, "a");
+  assert_string_equal(a.files.cert_file, "c");
+  assert_string_equal(a.files.key_file, "/k&ey");
   a = parse("unix:///run/redis.sock");
   assert_true(!a.host && a.database == 0);
   assert_string_equal(a.path, "/run/redis.sock");
@@ -61,6 +67,10 @@ static void a_password_of_the_environment_is_taken(void **state) {
   assert_string_equal(a.password, SECRET);
   assert_string_equal(a.shown, "redis://me@h");
   assert_string_equal(parse("redis://:own@h").password, "own");
+  must(seer_redis_parse("redis://h", "of a file", arena, &a));
+  assert_string_equal(a.password, "of a file");
+  must(seer_redis_parse("redis://:own@h", "of a file", arena, &a));
+  assert_string_equal(a.password, "own");
   setenv("SEER_FLEET_PASSWORD", "", 1);
   assert_null(parse("redis://h").password);
   unsetenv("SEER_FLEET_PASSWORD");
@@ -68,7 +78,7 @@ static void a_password_of_the_environment_is_taken(void **state) {
 
 static void refuses(const char *url, const char *why) {
   seer_redis_address a;
-  seer_status status = seer_redis_parse(url, arena, &a);
+  seer_status status = seer_redis_parse(url, NULL, arena, &a);
   if (!status) fail_msg("%s was taken", url);
   assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
   const char *message = seer_status_message(status);
@@ -115,6 +125,10 @@ static void what_is_no_address_is_refused(void **state) {
   refuses("rediss://h?ca=", query);
   refuses("rediss://h?ca=x&ca=y", query);
   refuses("rediss://h?ca=x&", query);
+  refuses("rediss://h?cert=x&cert=y", query);
+  refuses("redis://h?cert=x&key=y", query);
+  refuses("unix:///s?cert=x", query);
+  refuses("rediss://h?key=x", "no cert=FILE");
   refuses("rediss://h?db=1", query);
   refuses("unix:///s?ca=x", query);
   refuses("unix:///s?db=1&db=1", query);

@@ -17,7 +17,7 @@
 
 static seer_status connect_url(const char *url, uint64_t timeout_ns, seer_redis **out) {
   seer_redis_address address;
-  must(seer_redis_parse(url, arena, &address));
+  must(seer_redis_parse(url, NULL, arena, &address));
   return seer_redis_connect(&address, timeout_ns, out);
 }
 

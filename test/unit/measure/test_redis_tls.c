@@ -48,16 +48,21 @@ static int remove_certificates(void **state) {
   return 0;
 }
 
-static void start(redis_server *server, const char *certificate) {
-  const redis_server_options options = {.certificate = pem(certificate),
+static void start_asking(redis_server *server, const char *certificate, bool asks_clients) {
+  const redis_server_options options = {.asks_clients = asks_clients,
+      .certificate = pem(certificate),
       .key = URL("%s/%s.key", folder, certificate),
       .ca = pem("ca")};
   redis_server_start(server, &options, arena);
 }
 
+static void start(redis_server *server, const char *certificate) {
+  start_asking(server, certificate, false);
+}
+
 static seer_status connect_url(const char *url, uint64_t timeout_ns, seer_redis **out) {
   seer_redis_address address;
-  must(seer_redis_parse(url, arena, &address));
+  must(seer_redis_parse(url, NULL, arena, &address));
   return seer_redis_connect(&address, timeout_ns, out);
 }
 
@@ -166,6 +171,41 @@ static void files_of_certificates_are_read(void **state) {
   redis_server_stop(&server);
 }
 
+// With and without what the server wants of us. `more` is of the URL.
+static void asks(redis_server *server, const char *more, const char *why) {
+  seer_redis *redis = NULL;
+  seer_status status = connect_url(
+      URL("rediss://localhost:%u?ca=%s%s", server->tls_port, pem("ca"), more), LONG_NS, &redis);
+  seer_redis_close(redis);
+  if (!status != !why) fail_msg("'%s': %s", more, status ? seer_status_message(status) : "taken");
+  if (!status) return;
+  if (seer_status_code(status) != SEER_CODE_INVALID || !strstr(seer_status_message(status), why))
+    fail_msg("'%s': %s, expected '%s'", more, seer_status_message(status), why);
+  seer_status_free(status);
+}
+
+static void who_asks_for_a_certificate_gets_one(void **state) {
+  (void)state;
+  redis_server server;
+  start_asking(&server, "good", true);
+  const char *key = URL("%s/client.key", folder);
+  asks(&server, URL("&cert=%s&key=%s", pem("client"), key), NULL);
+  asks(&server, URL("&cert=%s", pem("both")), NULL);
+  for (int i = 0; i < 20; i++) asks(&server, "", "wants a certificate of who connects");
+  asks(&server, URL("&cert=%s&key=%s/stranger.key", pem("stranger"), folder),
+      "does not take the certificate that cert= names (");
+  asks(&server, URL("&cert=%s&key=%s/expired.key", pem("expired"), folder),
+      "does not take the certificate");
+  asks(&server, "&cert=/no/such/file", "no certificate can be read from '/no/such/file'");
+  asks(&server, URL("&cert=%s", pem("client")), "cannot be had from");
+  asks(&server, URL("&cert=%s&key=%s/good.key", pem("client"), folder), "key values mismatch");
+  asks(&server, URL("&cert=%s&key=%s/client.encrypted", pem("client"), folder), "not encrypted");
+  redis_server_stop(&server);
+  start(&server, "good");  // who does not ask does not get it, and does not mind
+  asks(&server, URL("&cert=%s&key=%s", pem("client"), key), NULL);
+  redis_server_stop(&server);
+}
+
 // A Redis that speaks no TLS waits for the end of a line, or finds one in what is random.
 static void one_that_speaks_tls_and_one_that_does_not(void **state) {
   (void)state;
@@ -236,6 +276,15 @@ static void the_server_is_told_which_host_is_meant(void **state) {
   ask_openssl(other, SEER_CODE_INVALID, "hostname mismatch");
 }
 
+// By TLS 1.2 it is said while hands are shaken.
+static void who_asks_by_tls_1_2_is_understood(void **state) {
+  (void)state;
+  const char *key = URL("%s/good.key", folder);
+  const char *asking[] = {"-cert", pem("good"), "-key", key, "-tls1_2", "-Verify", "1", "-CAfile",
+      pem("ca"), "-verify_return_error", NULL};
+  ask_openssl(asking, SEER_CODE_INVALID, "wants a certificate of who connects");
+}
+
 static void old_versions_are_refused(void **state) {
   (void)state;
   const char *key = URL("%s/good.key", folder);
@@ -252,6 +301,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(large_answers_come_over_tls, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(other_certificates_are_refused, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(files_of_certificates_are_read, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(who_asks_for_a_certificate_gets_one, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(who_asks_by_tls_1_2_is_understood, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(
           one_that_speaks_tls_and_one_that_does_not, arena_open, arena_close),
       cmocka_unit_test_setup_teardown(a_plain_answer_is_said, arena_open, arena_close),
