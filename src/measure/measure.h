@@ -174,9 +174,17 @@ typedef struct {
   seer_status (*compare)(seer_measurer *measurer, uint32_t device, uint32_t task,
       const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
       seer_measure_ab *out_ab, seer_measure_pair *out_pairs);
-  // (optional) What will be asked next, in any order: it is begun, and nobody waits for it. NULL:
-  // nothing is gained by knowing.
-  seer_status (*foresee)(seer_measurer *measurer, const seer_measure_question *question);
+  // (optional) What will be asked next, in any order, n_times in all, or may be: it is begun, and
+  // nobody waits for it. What was foreseen of the same question before and was not asked yet is
+  // part of that. What is certain is done first. NULL: nothing is gained by knowing.
+  seer_status (*foresee)(seer_measurer *measurer, const seer_measure_question *question,
+      uint32_t n_times, bool is_certain);
+  // (with foresee) Waits until, of one of these tasks at least, the answers to all are known that
+  // were foreseen as certain and not asked yet. Which these are, by place.
+  seer_status (*settle)(
+      seer_measurer *measurer, const uint32_t *tasks, uint32_t n, bool *out_is_settled);
+  // (with foresee) What was foreseen of a task and not asked will not be.
+  seer_status (*forgo)(seer_measurer *measurer, uint32_t task);
   // (optional) The only schedules of a task that it can say anything of, each once: a search is
   // restricted to them. NULL: any schedule. The measurer's, until it is closed.
   seer_status (*pool)(

@@ -3,7 +3,7 @@
 // shared machine lasts seconds, a short kernel's pairs milliseconds: so tasks are visited in turns,
 // several times, and no contender leaves for what one moment showed.
 
-#include "tune/finals.h"
+#include "tune/finals_steps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,18 +125,19 @@ seer_status seer_finals_take_turns(const seer_finals *f, const seer_final *final
 }
 
 seer_status seer_finals_foresee_turns(const seer_finals *f, const seer_final *final,
-    const seer_schedule *contenders, uint32_t n, uint32_t n_pairs) {
+    const seer_schedule *contenders, uint32_t n, uint32_t n_pairs, const seer_outlook *outlook) {
   seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS + 1];
   memcpy(schedules, contenders, n * sizeof *schedules);
   schedules[n] = *final->untuned;
   const seer_measure_question question = {
       SEER_MEASURE_HOME, final->task, schedules, n + 1, n_pairs};
-  return f->measure->foresee(f->measurer, &question);
+  return f->measure->foresee(f->measurer, &question, outlook->n_times, outlook->is_certain);
 }
 
 // ---- halving
 // What is left of a task's contenders, in groups of about the same size.
-static seer_status visit(const seer_finals *f, seer_final *final, seer_finals_pass pass) {
+seer_status seer_final_visit_left(
+    const seer_finals *f, seer_final *final, const seer_outlook *outlook) {
   seer_finalist *alive[SEER_FINALS_MAX];
   uint32_t n = 0;
   for (uint32_t k = 0; k < final->n_left; k++)
@@ -151,8 +152,8 @@ static seer_status visit(const seer_finals *f, seer_final *final, seer_finals_pa
       lists[k] = &alive[at + k]->pairs;
     }
     at += size;
-    if (pass == SEER_FINALS_FORESEE) {
-      SEER_TRY(seer_finals_foresee_turns(f, final, schedules, size, SEER_FINALS_PAIRS));
+    if (outlook) {
+      SEER_TRY(seer_finals_foresee_turns(f, final, schedules, size, SEER_FINALS_PAIRS, outlook));
       continue;
     }
     SEER_TRY(seer_finals_take_turns(f, final, schedules, size, SEER_FINALS_PAIRS, lists, turns));
@@ -184,20 +185,20 @@ static void rank(seer_final *final) {
   qsort(final->list, final->n_left, sizeof(*final->list), by_speedup);
 }
 
-static void cut(seer_final *final) {
+void seer_final_cut(seer_final *final) {
   rank(final);
   final->n_left = half_of(final->n_left);
   while (final->n_left > 1 && seer_finalist_is_lost(&final->list[final->n_left - 1]))
     final->n_left--;
 }
 
-static seer_status visit_all(const seer_finals *f, seer_final *tasks, uint32_t n,
-    seer_finals_pass pass, bool *is_any, bool *is_late) {
+static seer_status visit_all(
+    const seer_finals *f, seer_final *tasks, uint32_t n, bool *is_any, bool *is_late) {
   for (uint32_t t = 0; t < n; t++) {
     *is_late = *is_late || f->court.look_at_clock(f->court.user) == SEER_FINALS_LATE;
     if (tasks[t].n_left <= 1 || *is_late) continue;
     *is_any = true;
-    SEER_TRY(visit(f, &tasks[t], pass));
+    SEER_TRY(seer_final_visit_left(f, &tasks[t], NULL));
   }
   return SEER_OK;
 }
@@ -207,11 +208,9 @@ seer_status seer_finals_halve(const seer_finals *f, seer_final *tasks, uint32_t 
   for (uint32_t t = 0; t < n; t++) tasks[t].n_left = tasks[t].n;
   while (is_any && !is_late) {
     is_any = false;
-    for (seer_finals_pass pass = seer_finals_first_pass(f); pass < SEER_FINALS_PASSES; pass++)
-      for (uint32_t v = 0; v < f->n_visits; v++)
-        SEER_TRY(visit_all(f, tasks, n, pass, &is_any, &is_late));
+    for (uint32_t v = 0; v < f->n_visits; v++) SEER_TRY(visit_all(f, tasks, n, &is_any, &is_late));
     for (uint32_t t = 0; t < n; t++)
-      if (tasks[t].n_left > 1) cut(&tasks[t]);
+      if (tasks[t].n_left > 1) seer_final_cut(&tasks[t]);
   }
   return SEER_OK;
 }

@@ -10,6 +10,10 @@
 //    the next best. The n-th look at a task's fresh pairs is a sign test at 5 % / 2^n, so that all
 //    of them together err in 5 % at most.
 //
+// Where the measurer can begin what it will be asked (foresee), no task waits for another one:
+// each goes on as soon as all that its next step asks is known (finals_hold.c), and what it may
+// come to is begun behind that.
+//
 // What passes and what becomes of it is the court's: a campaign's (campaign/accept.c), or a test's.
 //
 // Memory: all in `arena`. Threads: one. Errors: the measurer's and the court's; finals that are
@@ -37,6 +41,12 @@ typedef struct {
   size_t n, cap;
 } seer_pair_list;
 
+// How sure it is that something will be asked: so many times in all.
+typedef struct {
+  uint32_t n_times;
+  bool is_certain;
+} seer_outlook;
+
 typedef struct {
   seer_schedule schedule;
   bool is_holder;
@@ -47,6 +57,14 @@ typedef struct {
 static inline bool seer_finalist_is_lost(const seer_finalist *c) {
   return c->lost != SEER_MEASURED_OK;
 }
+
+// What a task does next, where each goes its own way.
+typedef enum {
+  SEER_FINAL_HALVES,  // a round of visits, after which the slower half leaves
+  SEER_FINAL_CALLS,  // up the next one, whose answer is checked; or the holder defends itself
+  SEER_FINAL_ASKS,  // that one has visits
+  SEER_FINAL_JUDGES  // by what these have shown
+} seer_final_turn;
 
 // A task. Set by the caller: task, untuned, list, n.
 typedef struct {
@@ -60,6 +78,8 @@ typedef struct {
   bool is_second_look, has_refusal;
   seer_pair_list fresh, against_holder, holder_fresh;
   seer_measure_ab refusal;  // of the first that was refused
+  seer_final_turn turn;
+  uint32_t n_visited;  // in this turn
 } seer_final;
 
 typedef enum {
@@ -73,8 +93,12 @@ typedef struct {
   void *user;
   seer_finals_clock (*look_at_clock)(void *user);
   seer_status (*check)(void *user, uint32_t task, const seer_finalist *c, bool *out_right);
-  // (optional) `accept` will be called of this one; what it asks may be begun.
-  seer_status (*foresee)(void *user, uint32_t task, const seer_finalist *c);
+  // (with the measurer's foresee) `accept` will be called of this one, or may be: what it asks may
+  // be begun. The same of `defend`, which certainly will be.
+  seer_status (*foresee)(
+      void *user, uint32_t task, const seer_finalist *c, const seer_outlook *outlook);
+  seer_status (*foresee_defence)(
+      void *user, uint32_t task, const seer_finalist *holder, const seer_measure_ab *fresh);
   // *out_accepted false: it was not faster elsewhere, and gives way to the next best.
   seer_status (*accept)(void *user, uint32_t task, const seer_finalist *c,
       const seer_measure_ab *fresh, bool *out_accepted);
@@ -114,12 +138,6 @@ void seer_finals_plan(seer_finals_entry *entries, uint32_t n, double build_s, do
 uint32_t seer_finals_halving_pairs(uint32_t n, uint32_t n_visits);
 
 // ---- pairs
-// A visit happens twice where the measurer can begin what it will be asked: first those that are
-// certain are foreseen for all tasks, then they are done. Without that, only the latter.
-typedef enum { SEER_FINALS_FORESEE, SEER_FINALS_DO, SEER_FINALS_PASSES } seer_finals_pass;
-static inline seer_finals_pass seer_finals_first_pass(const seer_finals *finals) {
-  return finals->measure->foresee ? SEER_FINALS_FORESEE : SEER_FINALS_DO;
-}
 // Contenders take turns with the untuned one; where nothing came of anybody, because one of them
 // crashes the runner, each takes turns by itself. Appends what was measured of contender i to
 // *out_lists[i]; out_turns[i] points at it.
@@ -132,11 +150,14 @@ SEER_MUST_USE seer_status seer_finals_take_turns(const seer_finals *finals, cons
     seer_finals_turn *out_turns);
 // That take_turns will be called so.
 SEER_MUST_USE seer_status seer_finals_foresee_turns(const seer_finals *finals,
-    const seer_final *final, const seer_schedule *contenders, uint32_t n, uint32_t n_pairs);
+    const seer_final *final, const seer_schedule *contenders, uint32_t n, uint32_t n_pairs,
+    const seer_outlook *outlook);
 
-SEER_MUST_USE seer_status seer_finals_halve(
+// All of it: 2 and 3.
+SEER_MUST_USE seer_status seer_finals_hold(
     const seer_finals *finals, seer_final *tasks, uint32_t n);
-SEER_MUST_USE seer_status seer_finals_decide(
+// 2 alone, all tasks in turns. For tests.
+SEER_MUST_USE seer_status seer_finals_halve(
     const seer_finals *finals, seer_final *tasks, uint32_t n);
 
 #endif

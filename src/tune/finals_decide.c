@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "tune/finals.h"
+#include "tune/finals_steps.h"
 
 #define SECOND_LOOK \
   3  // times the pairs: when the median says faster and the sign test does not yet
@@ -58,8 +58,7 @@ static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_as
   return f->court.check(f->court.user, final->task, c, out_asked);
 }
 
-// From list[at] on: until somebody needs fresh pairs, or the task is over.
-static seer_status ask_next(const seer_finals *f, seer_final *final) {
+seer_status seer_final_ask_next(const seer_finals *f, seer_final *final) {
   for (; final->at < final->n; final->at++) {
     seer_finalist *c = &final->list[final->at];
     bool is_asked = c->is_holder && !seer_finalist_is_lost(c) && final->holder_fresh.n == 0,
@@ -77,7 +76,8 @@ static seer_status ask_next(const seer_finals *f, seer_final *final) {
 }
 
 // The one that is asked and the holder, of the same moments.
-static seer_status visit(const seer_finals *f, seer_final *final, seer_finals_pass pass) {
+seer_status seer_final_visit_asked(
+    const seer_finals *f, seer_final *final, const seer_outlook *outlook) {
   seer_finalist *c = &final->list[final->at], *holder = holder_of(final);
   if (seer_finalist_is_lost(c)) return SEER_OK;
   seer_schedule schedules[2] = {c->schedule};
@@ -88,8 +88,7 @@ static seer_status visit(const seer_finals *f, seer_final *final, seer_finals_pa
     schedules[n] = holder->schedule;
     lists[n++] = &final->holder_fresh;
   }
-  if (pass == SEER_FINALS_FORESEE)
-    return seer_finals_foresee_turns(f, final, schedules, n, n_pairs);
+  if (outlook) return seer_finals_foresee_turns(f, final, schedules, n, n_pairs, outlook);
   SEER_TRY(seer_finals_take_turns(f, final, schedules, n, n_pairs, lists, turns));
   c->lost = turns[0].lost;
   if (n < 2) return SEER_OK;
@@ -119,9 +118,10 @@ static void judge(const seer_final *final, uint32_t nth, seer_measure_ab *out_fr
   *out_sure = out_fresh->p_value <= max_p && (!has_holder || against.p_value <= max_p);
 }
 
-static seer_status look(const seer_finals *f, seer_final *final) {
+seer_status seer_final_look(const seer_finals *f, seer_final *final, bool *out_next) {
   seer_finalist *c = &final->list[final->at];
-  if (c->is_holder) return ask_next(f, final);
+  *out_next = c->is_holder;
+  if (c->is_holder) return SEER_OK;
   seer_measure_ab fresh;
   bool is_faster, is_sure, is_accepted = false;
   judge(final, ++final->n_looks, &fresh, &is_faster, &is_sure);
@@ -135,64 +135,107 @@ static seer_status look(const seer_finals *f, seer_final *final) {
   note_refusal(final, &fresh);
   final->n_refused++;
   final->at++;
-  return ask_next(f, final);
+  *out_next = true;
+  return SEER_OK;
 }
 
 // ---- what will be asked next
-// Of the one at `at`, if it is to be asked.
-static seer_status foresee_check(const seer_finals *f, const seer_final *final, uint32_t at) {
-  const seer_finalist *c = &final->list[at];
-  if (final->is_over || at >= final->n || c->is_holder || is_hopeless(c)) return SEER_OK;
-  const seer_measure_question question = {SEER_MEASURE_HOME, final->task, &c->schedule, 1, 0};
-  return f->measure->foresee(f->measurer, &question);
+static uint32_t n_visits_of(const seer_finals *f) {
+  return f->n_visits > SEER_FINALS_VERDICT_VISITS ? f->n_visits : SEER_FINALS_VERDICT_VISITS;
 }
 
-static seer_status foresee_verdict(const seer_finals *f, const seer_final *final) {
-  if (final->is_over || final->list[final->at].is_holder) return SEER_OK;
+static seer_status foresee_next(
+    const seer_finals *f, const seer_final *final, bool is_after, bool is_certain);
+
+// One that was clearly faster in the halving will be accepted; of others it takes another look to
+// say, or the next one has its turn.
+static seer_status foresee_likely(const seer_finals *f, const seer_final *final) {
+  const seer_outlook once = {1, false}, visits = {n_visits_of(f), false};
+  const seer_finalist *c = &final->list[final->at];
+  if (c->is_holder || seer_finalist_is_lost(c)) return SEER_OK;
+  bool is_clear = c->ab.speedup >= SEER_FINALS_MIN_SPEEDUP && c->ab.p_value <= SEER_FINALS_MAX_P;
+  if (is_clear) SEER_TRY(f->court.foresee(f->court.user, final->task, c, &once));
+  if (is_clear) return SEER_OK;
+  seer_final again = *final;
+  again.is_second_look = true;
+  SEER_TRY(seer_final_visit_asked(f, &again, &visits));
+  return foresee_next(f, final, true, false);
+}
+
+// That ask_next will be called, or may be: what it will ask, as far as that is known now, and the
+// visits of the one that is asked then. is_after: when the one that is asked now has gone.
+static seer_status foresee_next(
+    const seer_finals *f, const seer_final *final, bool is_after, bool is_certain) {
+  seer_final then = *final;
+  then.is_second_look = false;
+  then.at += is_after;
+  then.n_refused += is_after;
+  bool is_passed = true;
+  for (; then.at < then.n && is_passed; then.at += is_passed) {
+    const seer_finalist *c = &then.list[then.at];
+    is_passed = !c->is_holder && (is_hopeless(c) || then.n_refused >= MAX_REFUSED);
+  }
+  if (then.at >= then.n) return SEER_OK;
+  const seer_finalist *c = &then.list[then.at];
+  const seer_outlook once = {1, is_certain}, visits = {n_visits_of(f), is_certain};
+  if (c->is_holder && (final->holder_fresh.n > 0 || is_after)) {
+    if (!is_certain || seer_finalist_is_lost(c)) return SEER_OK;
+    const seer_measure_ab fresh = summary_of(&final->holder_fresh);
+    return f->court.foresee_defence(f->court.user, final->task, c, &fresh);
+  }
+  if (!c->is_holder) {
+    const seer_measure_question check = {SEER_MEASURE_HOME, final->task, &c->schedule, 1, 0};
+    SEER_TRY(f->measure->foresee(f->measurer, &check, once.n_times, once.is_certain));
+  }
+  SEER_TRY(seer_final_visit_asked(f, &then, &visits));
+  return is_certain ? foresee_likely(f, &then) : SEER_OK;
+}
+
+seer_status seer_final_foresee_next(const seer_finals *f, const seer_final *final) {
+  return foresee_next(f, final, false, true);
+}
+
+seer_status seer_final_foresee_look(const seer_finals *f, const seer_final *final) {
+  const seer_outlook once = {1, true};
+  const seer_finalist *c = &final->list[final->at];
+  if (c->is_holder) return SEER_OK;
   seer_measure_ab fresh;
   bool is_faster, is_sure;
   judge(final, final->n_looks + 1, &fresh, &is_faster, &is_sure);
-  if (is_faster && is_sure)
-    return f->court.foresee(f->court.user, final->task, &final->list[final->at]);
-  bool is_refused = !is_faster || final->is_second_look;
-  return is_refused && final->n_refused + 1 < MAX_REFUSED ? foresee_check(f, final, final->at + 1)
-                                                          : SEER_OK;
+  return is_faster && is_sure ? f->court.foresee(f->court.user, final->task, c, &once) : SEER_OK;
 }
 
-// Is there a visit number v, from 0? How many there are says nothing of what they have shown.
-static bool is_visit(const seer_finals *f, uint32_t v) {
+bool seer_finals_is_visit(const seer_finals *f, uint32_t v) {
   if (v < SEER_FINALS_VERDICT_VISITS) return true;
   seer_finals_clock clock = f->court.look_at_clock(f->court.user);
   if (v < f->n_visits) return clock != SEER_FINALS_LATE;
   return v < SEER_FINALS_MAX_VISITS && clock == SEER_FINALS_EARLY;
 }
 
-static seer_status visit_all(
-    const seer_finals *f, seer_final *tasks, uint32_t n, seer_finals_pass pass) {
+// ---- all tasks in turns
+static seer_status visit_all(const seer_finals *f, seer_final *tasks, uint32_t n) {
   for (uint32_t t = 0; t < n; t++)
-    if (!tasks[t].is_over) SEER_TRY(visit(f, &tasks[t], pass));
+    if (!tasks[t].is_over) SEER_TRY(seer_final_visit_asked(f, &tasks[t], NULL));
   return SEER_OK;
+}
+
+static seer_status look_at(const seer_finals *f, seer_final *final) {
+  bool has_next;
+  SEER_TRY(seer_final_look(f, final, &has_next));
+  return has_next ? seer_final_ask_next(f, final) : SEER_OK;
 }
 
 seer_status seer_finals_decide(const seer_finals *f, seer_final *tasks, uint32_t n) {
   uint32_t n_open = 0;
-  for (uint32_t t = 0; t < n && f->measure->foresee; t++)
-    SEER_TRY(foresee_check(f, &tasks[t], tasks[t].at));
   for (uint32_t t = 0; t < n; t++) {
-    if (!tasks[t].is_over) SEER_TRY(ask_next(f, &tasks[t]));
+    if (!tasks[t].is_over) SEER_TRY(seer_final_ask_next(f, &tasks[t]));
     n_open += !tasks[t].is_over;
   }
   while (n_open > 0) {
-    for (uint32_t v = 0, n_foreseen = 0; is_visit(f, v); v++) {
-      uint32_t n_certain = v < SEER_FINALS_VERDICT_VISITS ? SEER_FINALS_VERDICT_VISITS : v + 1;
-      for (; f->measure->foresee && n_foreseen < n_certain; n_foreseen++)
-        SEER_TRY(visit_all(f, tasks, n, SEER_FINALS_FORESEE));
-      SEER_TRY(visit_all(f, tasks, n, SEER_FINALS_DO));
-    }
-    for (uint32_t t = 0; t < n && f->measure->foresee; t++) SEER_TRY(foresee_verdict(f, &tasks[t]));
+    for (uint32_t v = 0; seer_finals_is_visit(f, v); v++) SEER_TRY(visit_all(f, tasks, n));
     n_open = 0;
     for (uint32_t t = 0; t < n; t++) {
-      if (!tasks[t].is_over) SEER_TRY(look(f, &tasks[t]));
+      if (!tasks[t].is_over) SEER_TRY(look_at(f, &tasks[t]));
       n_open += !tasks[t].is_over;
     }
   }

@@ -124,10 +124,20 @@ static seer_status send_job(step *s, seer_ledger_job *job) {
   return SEER_OK;
 }
 
+// One that no worker has begun need not be.
+static seer_status withdraw(step *s, seer_ledger_job *job) {
+  if (job->at && !job->is_done) {
+    SEER_TRY(seer_hub_send(&s->b->hub, NULL, "XDEL %s %s", place_of_job(s->b, job), job->at));
+    expect(s, NOTHING, NULL);
+  }
+  seer_ledger_remove(&s->b->ledger, job);
+  return SEER_OK;
+}
+
 // A job that is in no stream, and for which no answer came, is sent again.
 static seer_status ask_for_lost(step *s) {
   for (seer_ledger_job *job = s->b->ledger.first; job; job = job->next) {
-    if (!job->at || job->is_done) continue;
+    if (!job->at || job->is_done || job->is_forgone) continue;
     SEER_TRY(seer_hub_send(
         &s->b->hub, NULL, "XRANGE %s %s %s", place_of_job(s->b, job), job->at, job->at));
     expect(s, IS_STILL_THERE, job);
@@ -146,8 +156,13 @@ static seer_status send_all(step *s) {
   else if (is_new || now - b->kept_ns >= UPKEEP_NS)
     SEER_TRY(keep(s));
   if (is_new || now - b->heard_ns >= LOST_NS) SEER_TRY(ask_for_lost(s));
-  for (seer_ledger_job *job = b->ledger.first; job; job = job->next)
-    if (!job->at && !job->is_done) SEER_TRY(send_job(s, job));
+  for (seer_ledger_job *job = b->ledger.first, *next; job; job = next) {
+    next = job->next;
+    if (job->is_forgone)
+      SEER_TRY(withdraw(s, job));
+    else if (!job->at && !job->is_done)
+      SEER_TRY(send_job(s, job));
+  }
   return SEER_OK;
 }
 
@@ -348,7 +363,8 @@ void seer_board_clear(seer_board *b) {
   if (b->is_there && seer_hub_is_connected(&b->hub)) seer_status_free(leave(b));
   if (b->ledger.n_numbers > 0)
     seer_log(b->context, "measure", 1,
-        "fleet: %" PRIu64 " bytes by the broker for %" PRIu64 " jobs; answers refused %u, twice %u",
+        "fleet: %" PRIu64 " bytes by the broker for %" PRIu64
+        " jobs; answers refused %u, not wanted any more %u",
         seer_hub_traffic(&b->hub), b->ledger.n_numbers, b->ledger.n_strange,
         b->ledger.n_duplicates);
   seer_ledger_clear(&b->ledger);

@@ -15,6 +15,7 @@
 // its way.
 #define ROUNDS_A_WORKER 2
 #define FAR_S 0.02
+#define MAX_TIMES 64  // that one question is foreseen
 
 typedef struct {
   seer_measure_task task;
@@ -47,16 +48,25 @@ static void fleet_describe(const seer_measurer *m, seer_measure_facts *out) {
   out->n_rounds = n_each * (roster->n_there > 0 ? roster->n_there : 1);
 }
 
-// Until the job is done. One that a certain worker is to do is lost with it.
-static seer_status wait_for(seer_measurer *m, seer_ledger_job *job) {
+// What a certain worker is to do is lost with it.
+static void lose_with_workers(seer_measurer *m) {
   const seer_roster *roster = &m->board.roster;
-  while (!job->is_done) {
-    SEER_TRY(seer_board_step(&m->board, SLICE_NS));
+  for (seer_ledger_job *job = m->board.ledger.first; job; job = job->next) {
     uint32_t k = job->worker ? seer_roster_find(roster, job->worker) : UINT32_MAX;
     if (k != UINT32_MAX && !job->is_done && !roster->worker[k].is_there)
       seer_ledger_lose(
           job, k, SEER_MEASURED_DEVICE_LOST, "its worker has not been heard of any more");
   }
+}
+
+static seer_status step(seer_measurer *m) {
+  SEER_TRY(seer_board_step(&m->board, SLICE_NS));
+  lose_with_workers(m);
+  return SEER_OK;
+}
+
+static seer_status wait_for(seer_measurer *m, const seer_ledger_job *job) {
+  while (!job->is_done) SEER_TRY(step(m));
   return SEER_OK;
 }
 
@@ -157,6 +167,7 @@ static seer_status add_question(
   seer_ledger_job *job =
       seer_ledger_add(&m->board.ledger, is_check ? SEER_JOB_CHECK : SEER_JOB_COMPARE, q->n);
   for (uint32_t i = 0; i < q->n; i++) fill(job, task, i, &q->schedules[i]);
+  job->asked_of = q->device;
   job->letter.n_pairs = q->n_pairs;
   if (is_check) job->results = SEER_NEW_ARRAY(job->arena, seer_measure_result, q->n);
   if (k < roster->n && roster->worker[k].is_there)
@@ -167,33 +178,63 @@ static seer_status add_question(
   return SEER_OK;
 }
 
-static seer_status fleet_foresee(seer_measurer *m, const seer_measure_question *q) {
-  seer_ledger_job *job;
-  SEER_TRY(add_question(m, q, &job));
-  job->is_foreseen = true;
-  return SEER_OK;
-}
-
-static bool is_of(const seer_ledger_job *job, const seer_measure_question *q,
-    const fleet_task *task, const char *const *texts) {
-  bool may_be = job->is_foreseen && job->letter.task == task->key && job->letter.n == q->n &&
-      job->letter.n_pairs == q->n_pairs;
-  for (uint32_t i = 0; may_be && i < q->n; i++)
-    may_be = strcmp(texts[i], job->letter.candidate[i].schedule) == 0;
-  return may_be;
-}
-
-// NULL: it was not foreseen.
-static seer_ledger_job *find_foreseen(
-    const seer_measurer *m, const seer_measure_question *q, const fleet_task *task) {
+// ---- what is foreseen
+// Those of this question, in order; at most n_max.
+static uint32_t find_foreseen(const seer_measurer *m, const seer_measure_question *q,
+    const fleet_task *task, uint32_t n_max, seer_ledger_job **out) {
   const char *texts[SEER_MEASURE_MAX_CONTENDERS + 1];
   seer_arena *arena = seer_arena_create("question");
   for (uint32_t i = 0; i < q->n; i++)
     texts[i] = seer_schedule_print(task->task.sketches, &q->schedules[i], arena);
-  seer_ledger_job *job = m->board.ledger.first;
-  while (job && !is_of(job, q, task, texts)) job = job->next;
+  const seer_ledger_question asked = {task->key, q->device, q->n, q->n_pairs, texts};
+  uint32_t n = seer_ledger_find_foreseen(&m->board.ledger, &asked, n_max, out);
   seer_arena_destroy(arena);
-  return job;
+  return n;
+}
+
+static seer_status fleet_foresee(
+    seer_measurer *m, const seer_measure_question *q, uint32_t n_times, bool is_certain) {
+  const fleet_task *task;
+  seer_ledger_job *job[MAX_TIMES];
+  SEER_ASSERT(n_times <= MAX_TIMES, "a question that is asked %u times", n_times);
+  SEER_TRY(find_task(m, q->task, &task));
+  uint32_t n = find_foreseen(m, q, task, n_times, job);
+  for (; n < n_times; n++) {
+    SEER_TRY(add_question(m, q, &job[n]));
+    job[n]->is_foreseen = job[n]->letter.is_maybe = true;
+  }
+  for (uint32_t k = 0; k < n_times && is_certain; k++) job[k]->letter.is_maybe = false;
+  return SEER_OK;
+}
+
+static seer_status find_settled(seer_measurer *m, const uint32_t *tasks, uint32_t n,
+    bool *out_is_settled, uint32_t *out_n_settled) {
+  *out_n_settled = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const fleet_task *task;
+    SEER_TRY(find_task(m, tasks[i], &task));
+    out_is_settled[i] = seer_ledger_is_settled(&m->board.ledger, task->key);
+    *out_n_settled += out_is_settled[i];
+  }
+  return SEER_OK;
+}
+
+static seer_status fleet_settle(
+    seer_measurer *m, const uint32_t *tasks, uint32_t n, bool *out_is_settled) {
+  uint32_t n_settled;
+  SEER_TRY(find_settled(m, tasks, n, out_is_settled, &n_settled));
+  while (n > 0 && n_settled == 0) {
+    SEER_TRY(step(m));
+    SEER_TRY(find_settled(m, tasks, n, out_is_settled, &n_settled));
+  }
+  return SEER_OK;
+}
+
+static seer_status fleet_forgo(seer_measurer *m, uint32_t id) {
+  const fleet_task *task;
+  SEER_TRY(find_task(m, id, &task));
+  seer_ledger_forgo(&m->board.ledger, task->key);
+  return SEER_OK;
 }
 
 // That was foreseen, or is begun now. The caller removes it.
@@ -201,7 +242,8 @@ static seer_status answer_question(
     seer_measurer *m, const seer_measure_question *q, seer_ledger_job **out) {
   const fleet_task *task;
   SEER_TRY(find_task(m, q->task, &task));
-  seer_ledger_job *job = find_foreseen(m, q, task);
+  seer_ledger_job *job = NULL;
+  (void)find_foreseen(m, q, task, 1, &job);
   if (job) job->is_foreseen = false;
   // At home it is another worker's, once, if the first one is lost over it.
   for (int n_tries = 2; n_tries > 0; n_tries--) {
@@ -321,4 +363,6 @@ const seer_measure_desc seer_measure_fleet = {.name = "fleet",
     .recall = fleet_recall,
     .check = fleet_check,
     .compare = fleet_compare,
-    .foresee = fleet_foresee};
+    .foresee = fleet_foresee,
+    .settle = fleet_settle,
+    .forgo = fleet_forgo};

@@ -14,8 +14,9 @@ seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32
       .n = n,
       .candidate = SEER_NEW_ARRAY(arena, seer_letter_candidate, n)};
   if (kind == SEER_JOB_COMPARE) job->compared = SEER_NEW(arena, seer_message_compared);
-  job->next = ledger->first;
-  ledger->first = job;
+  seer_ledger_job **end = &ledger->first;
+  while (*end) end = &(*end)->next;
+  *end = job;
   ledger->n++;
   return job;
 }
@@ -38,6 +39,39 @@ void seer_ledger_clear(seer_ledger *ledger) {
   while (ledger->first) seer_ledger_remove(ledger, ledger->first);
 }
 
+// ---- what is foreseen
+static bool is_waiting_for(const seer_ledger_job *job, uint64_t task) {
+  return job->is_foreseen && !job->is_forgone && job->letter.task == task;
+}
+
+static bool is_of(const seer_ledger_job *job, const seer_ledger_question *q) {
+  bool may_be = is_waiting_for(job, q->task) && job->asked_of == q->asked_of &&
+      job->letter.n == q->n && job->letter.n_pairs == q->n_pairs;
+  for (uint32_t i = 0; may_be && i < q->n; i++)
+    may_be = strcmp(q->schedule[i], job->letter.candidate[i].schedule) == 0;
+  return may_be;
+}
+
+uint32_t seer_ledger_find_foreseen(const seer_ledger *ledger, const seer_ledger_question *question,
+    uint32_t n_max, seer_ledger_job **out) {
+  uint32_t n = 0;
+  for (seer_ledger_job *job = ledger->first; job && n < n_max; job = job->next)
+    if (is_of(job, question)) out[n++] = job;
+  return n;
+}
+
+bool seer_ledger_is_settled(const seer_ledger *ledger, uint64_t task) {
+  for (const seer_ledger_job *job = ledger->first; job; job = job->next)
+    if (is_waiting_for(job, task) && !job->is_done && !job->letter.is_maybe) return false;
+  return true;
+}
+
+void seer_ledger_forgo(seer_ledger *ledger, uint64_t task) {
+  for (seer_ledger_job *job = ledger->first; job; job = job->next)
+    job->is_forgone = job->is_forgone || is_waiting_for(job, task);
+}
+
+// ---- answers
 // Is it one of the answers that the job can have?
 static bool fits(const seer_ledger_job *job, const seer_letter_answer *answer) {
   if (answer->lost[0]) return true;
@@ -56,7 +90,7 @@ seer_ledger_verdict seer_ledger_take(
     ledger->n_strange++;
     return SEER_LEDGER_STRANGE;
   }
-  if (!job || job->is_done) {
+  if (!job || job->is_done || job->is_forgone) {
     ledger->n_duplicates++;
     return SEER_LEDGER_DUPLICATE;
   }

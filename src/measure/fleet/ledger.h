@@ -15,7 +15,9 @@ typedef struct seer_ledger_job {
   const char *at;  // its entry in the stream, in the arena; NULL: it is not there
   seer_measure_result *results;  // letter.n of them; of a COMPARE: NULL
   seer_message_compared *compared;  // of a COMPARE
+  uint32_t asked_of;  // the device of the question; of a round: 0
   bool is_done, is_foreseen;  // foreseen: nobody has asked yet
+  bool is_forgone;  // and nobody will; it stands here until the broker has been told
   char lost[SEER_MEASURE_MESSAGE_BYTES];  // "": it was done; else why not
   uint32_t device;  // that has done it
   struct seer_ledger_job *next;
@@ -24,7 +26,7 @@ typedef struct seer_ledger_job {
 typedef struct {
   uint64_t session, n_numbers;
   uint32_t n;  // jobs
-  seer_ledger_job *first;
+  seer_ledger_job *first;  // in the order in which they were added
   uint32_t n_duplicates, n_strange;  // answers that were not taken
 } seer_ledger;
 
@@ -33,9 +35,25 @@ seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32
 void seer_ledger_remove(seer_ledger *ledger, seer_ledger_job *job);
 void seer_ledger_clear(seer_ledger *ledger);
 
+// ---- what is foreseen
+typedef struct {
+  uint64_t task;  // key
+  uint32_t asked_of, n, n_pairs;
+  const char *const *schedule;
+} seer_ledger_question;
+// Jobs that were foreseen of just this question, the same device included, and were not asked yet:
+// in order, at most n_max.
+uint32_t seer_ledger_find_foreseen(const seer_ledger *ledger, const seer_ledger_question *question,
+    uint32_t n_max, seer_ledger_job **out);
+// Is all done that was foreseen of this task as certain?
+bool seer_ledger_is_settled(const seer_ledger *ledger, uint64_t task);
+// What was foreseen of it and not asked will not be.
+void seer_ledger_forgo(seer_ledger *ledger, uint64_t task);
+
+// ---- answers
 typedef enum {
   SEER_LEDGER_TAKEN,
-  SEER_LEDGER_DUPLICATE,
+  SEER_LEDGER_DUPLICATE,  // or not wanted any more
   SEER_LEDGER_STRANGE  // of another session, or not what was asked
 } seer_ledger_verdict;
 // `device` that it comes from.

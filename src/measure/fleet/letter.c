@@ -149,6 +149,7 @@ void seer_letter_put_job(seer_text *out, const seer_letter_job *letter) {
   seer_wire_put_u32(out, (uint32_t)letter->kind);
   seer_wire_put_u64(out, letter->task);
   seer_wire_put_u32(out, letter->n_pairs);
+  seer_wire_put_u32(out, letter->is_maybe);
   seer_wire_put_u32(out, letter->n);
   for (uint32_t i = 0; i < letter->n; i++) put_candidate(out, &letter->candidate[i]);
 }
@@ -165,6 +166,7 @@ seer_status seer_letter_get_job(
   out->n_pairs = seer_wire_get_max(&r, SEER_MEASURE_MAX_PAIRS, "the number of pairs");
   if ((out->n_pairs > 0) != (out->kind == SEER_JOB_COMPARE))
     seer_wire_refuse(&r, "the number of pairs");
+  out->is_maybe = seer_wire_get_max(&r, 1, "whether it will be needed") != 0;
   out->n = get_n(&r, out->kind);
   out->candidate = SEER_NEW_ARRAY(arena, seer_letter_candidate, out->n + 1);
   for (uint32_t i = 0; i < out->n && !r.wrong; i++) get_candidate(&r, arena, &out->candidate[i]);

@@ -67,6 +67,7 @@ typedef struct {
   seer_job_kind kind;
   uint64_t task;  // key
   uint32_t n_pairs;  // COMPARE
+  bool is_maybe;  // it may not be needed: what will be needed is done first
   uint32_t n;
   seer_letter_candidate *candidate;
 } seer_letter_job;

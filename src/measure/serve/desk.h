@@ -47,8 +47,9 @@ typedef struct {
   const volatile sig_atomic_t *is_stopped;  // by a signal: what is in hand is finished
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  seer_desk_job *waiting;  // first come, first served
+  seer_desk_job *waiting;  // in the order in which they came
   seer_desk_job *running;
+  uint64_t last_task;  // key, of the one that was begun last
   seer_desk_job *done;  // to be posted
   bool is_closed;  // nothing is taken any more
   bool is_over;  // and nothing is being done

@@ -12,7 +12,7 @@
 #define LOOK_NS (SECOND_NS / 4)
 #define PARTING_NS (5 * (uint64_t)SECOND_NS)  // at the end, for a broker that is away
 #define STALE_NS (30 * (uint64_t)SECOND_NS)  // an answer that nobody has wanted for so long
-#define MAX_IN_HAND 64
+#define MAX_IN_HAND 128
 #define MAX_AT_ONCE 64
 
 typedef struct {

@@ -53,14 +53,33 @@ static seer_status describe(seer_desk *desk) {
 }
 
 // ---- work
+// What may not be needed comes last. Comparisons of one task are to be of several moments, so those
+// of others come between them, where there are any; else first come, first served.
+static seer_desk_job *pick(const seer_desk *desk) {
+  seer_desk_job *best = NULL;
+  uint32_t least = UINT32_MAX;
+  for (seer_desk_job *job = desk->waiting; job; job = job->next) {
+    bool is_again = job->letter.kind == SEER_JOB_COMPARE && job->letter.task == desk->last_task;
+    uint32_t rank = is_again;
+    if (job->letter.is_maybe) rank += 2;
+    if (rank >= least) continue;
+    best = job;
+    least = rank;
+  }
+  return best;
+}
+
 static seer_desk_job *next_job(seer_desk *desk) {
   seer_desk_lock(desk);
   if (!desk->waiting && !*desk->is_stopped) seer_desk_wait(desk, SLICE_NS);
-  seer_desk_job *job = *desk->is_stopped ? NULL : desk->waiting;
+  seer_desk_job *job = *desk->is_stopped ? NULL : pick(desk);
   if (job) {
-    desk->waiting = job->next;
+    seer_desk_job **at = &desk->waiting;
+    while (*at != job) at = &(*at)->next;
+    *at = job->next;
     job->next = NULL;
     job->task_name = "a task";
+    desk->last_task = job->letter.task;
     desk->running = job;
     pthread_cond_broadcast(&desk->changed);
   }

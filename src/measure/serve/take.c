@@ -15,7 +15,7 @@
 #define CLAIM_NS (3 * (uint64_t)SECOND_NS)  // and what others have left
 #define ABANDONED_MS 10000  // a job that nobody has vouched for
 #define BLOCK_MS 250
-#define MANY 16  // comparisons that are taken at once
+#define MANY 48  // comparisons that are taken at once
 #define PAUSE_NS (SECOND_NS / 10)
 #define MOST_DELIVERIES 2  // the third worker does not try
 

@@ -129,6 +129,21 @@ static seer_status take_pairs(seer_campaign *s, uint32_t device, uint32_t t,
   return SEER_OK;
 }
 
+// That take_pairs will be called so.
+static seer_status foresee_pairs(const seer_campaign *s, uint32_t device, uint32_t t,
+    const seer_schedule *schedule, uint32_t n, const seer_outlook *outlook) {
+  const seer_schedule both[2] = {*schedule, s->task[t].untuned};
+  seer_measure_question question = {device, t, both, 2, SEER_MEASURE_MAX_PAIRS};
+  n = n < SEER_MEASURE_MAX_SUMMARISED ? n : SEER_MEASURE_MAX_SUMMARISED;
+  uint32_t n_whole = n / SEER_MEASURE_MAX_PAIRS * outlook->n_times;
+  if (n_whole > 0)
+    SEER_TRY(s->device.desc->foresee(s->device.measurer, &question, n_whole, outlook->is_certain));
+  question.n_pairs = n % SEER_MEASURE_MAX_PAIRS;
+  if (question.n_pairs == 0) return SEER_OK;
+  return s->device.desc->foresee(
+      s->device.measurer, &question, outlook->n_times, outlook->is_certain);
+}
+
 // ---- verdicts
 static void tell(
     seer_campaign *s, uint32_t t, const seer_measure_ab *ab, bool is_accepted, const char *text) {
@@ -223,13 +238,12 @@ static seer_status confirm(
   return SEER_OK;
 }
 
-static seer_status foresee(void *user, uint32_t t, const seer_finalist *c) {
+static seer_status foresee(
+    void *user, uint32_t t, const seer_finalist *c, const seer_outlook *outlook) {
   const seer_campaign *s = ((court *)user)->s;
   uint32_t device = second_device(s, t);
-  if (device == SEER_MEASURE_HOME || !s->device.desc->foresee) return SEER_OK;
-  const seer_schedule schedules[2] = {c->schedule, s->task[t].untuned};
-  const seer_measure_question question = {device, t, schedules, 2, SEER_FINALS_SECOND_PAIRS};
-  return s->device.desc->foresee(s->device.measurer, &question);
+  if (device == SEER_MEASURE_HOME) return SEER_OK;
+  return foresee_pairs(s, device, t, &c->schedule, SEER_FINALS_SECOND_PAIRS, outlook);
 }
 
 static seer_status accept(void *user, uint32_t t, const seer_finalist *c,
@@ -242,13 +256,16 @@ static seer_status accept(void *user, uint32_t t, const seer_finalist *c,
   return SEER_OK;
 }
 
+static uint32_t more_pairs(const seer_campaign *s, uint32_t t) {
+  uint32_t n = s->task[t].holder_ab.n_pairs;
+  return n > MORE_PAIRS ? n : MORE_PAIRS;
+}
+
 // It is no faster than the untuned one here: is that so in as many pairs as it was accepted by?
 static seer_status is_worse(
     seer_campaign *s, uint32_t t, const seer_finalist *c, seer_measure_ab *ab, bool *out_worse) {
-  uint32_t n = s->task[t].holder_ab.n_pairs;
   if (ab->speedup <= SEER_FINALS_NO_FASTER)
-    SEER_TRY(
-        take_pairs(s, SEER_MEASURE_HOME, t, &c->schedule, n > MORE_PAIRS ? n : MORE_PAIRS, ab));
+    SEER_TRY(take_pairs(s, SEER_MEASURE_HOME, t, &c->schedule, more_pairs(s, t), ab));
   *out_worse = ab->n_pairs > 0 && ab->speedup <= SEER_FINALS_NO_FASTER;
   return SEER_OK;
 }
@@ -273,6 +290,25 @@ static seer_status defend_untimed(
   return SEER_OK;
 }
 
+// Pairs of another machine, and it is faster here, too.
+static bool beats_as_trusted(const seer_campaign_task *task, const seer_measure_ab *ab) {
+  return task->is_holder_trusted && ab->speedup >= SEER_FINALS_MIN_SPEEDUP;
+}
+
+// As far as its defence can be told from its fresh pairs.
+static seer_status foresee_defence(
+    void *user, uint32_t t, const seer_finalist *c, const seer_measure_ab *fresh) {
+  const seer_campaign *s = ((court *)user)->s;
+  const seer_outlook once = {1, true};
+  if (fresh->n_pairs == 0) return SEER_OK;
+  if (fresh->speedup <= SEER_FINALS_NO_FASTER)
+    return foresee_pairs(s, SEER_MEASURE_HOME, t, &c->schedule, more_pairs(s, t), &once);
+  if (beats_as_trusted(&s->task[t], fresh) && fresh->p_value > SEER_FINALS_MAX_P)
+    SEER_TRY(foresee_pairs(s, SEER_MEASURE_HOME, t, &c->schedule, MORE_PAIRS, &once));
+  const seer_measure_question check = {SEER_MEASURE_HOME, t, &c->schedule, 1, 0};
+  return s->device.desc->foresee(s->device.measurer, &check, once.n_times, once.is_certain);
+}
+
 // The winner of the records: what is left of the others was slower in turns with the untuned one,
 // or has not beaten it.
 static seer_status defend(
@@ -291,7 +327,7 @@ static seer_status defend(
   SEER_TRY(ask(s, t, c, &answer));
   if (answer != SEER_MEASURED_OK && !is_timeout(answer)) return dethrone(s, t, SEER_RECORD_REFUSED);
   *out_stays = true;
-  bool is_faster = task->is_holder_trusted && ab.speedup >= SEER_FINALS_MIN_SPEEDUP;
+  bool is_faster = beats_as_trusted(task, &ab);
   if (is_faster && ab.p_value > SEER_FINALS_MAX_P)
     SEER_TRY(take_pairs(s, SEER_MEASURE_HOME, t, &c->schedule, MORE_PAIRS, &ab));
   if (is_faster && ab.speedup >= SEER_FINALS_MIN_SPEEDUP && ab.p_value <= SEER_FINALS_MAX_P) {
@@ -332,8 +368,7 @@ static seer_status hold_finals(
       was_held[list->task[end]] = s->task[list->task[end]].has_holder;
       gather(s, list->task[end], list->entry[end].n, &tasks[end]);
     }
-    SEER_TRY(seer_finals_halve(finals, &tasks[i], end - i));
-    SEER_TRY(seer_finals_decide(finals, &tasks[i], end - i));
+    SEER_TRY(seer_finals_hold(finals, &tasks[i], end - i));
   }
   return SEER_OK;
 }
@@ -357,7 +392,7 @@ seer_status seer_campaign_accept(seer_campaign *s) {
   seer_finals finals = {.measure = s->device.desc,
       .measurer = s->device.measurer,
       .arena = s->arena,
-      .court = {&c, look_at_clock, check, foresee, accept, defend, conclude},
+      .court = {&c, look_at_clock, check, foresee, foresee_defence, accept, defend, conclude},
       .n_visits = n_visits};
   return hold_finals(&finals, s, &list);
 }

@@ -63,7 +63,7 @@ static seer_status foresee(seer_campaign *s, uint32_t task, bool is_new) {
   for (uint32_t k = 0; s->device.desc->foresee && k < s->device.facts.n_devices; k++) {
     const seer_measure_question question = {k, task, both, 2, DRIFT_PAIRS};
     if (!is_asked(s, k, is_new)) continue;
-    SEER_TRY(s->device.desc->foresee(s->device.measurer, &question));
+    SEER_TRY(s->device.desc->foresee(s->device.measurer, &question, 1, true));
   }
   return SEER_OK;
 }

@@ -26,6 +26,7 @@ static void make_job(letters *l) {
       .attempt = 1,
       .kind = SEER_JOB_MEASURE,
       .task = 42,
+      .is_maybe = true,
       .n = 3,
       .candidate = candidates};
   seer_text text;
@@ -59,6 +60,7 @@ static void a_letter_comes_as_it_was_sent(void **state) {
   assert_null(open_job(&l, &l.key, place, SEER_WIRE_JOB, l.sealed.data, l.sealed.n_bytes, &job));
   assert_int_equal(job.number, 7);
   assert_int_equal(job.n, 3);
+  assert_true(job.is_maybe);
   assert_true(job.candidate[0].is_witness);
   assert_string_equal(job.candidate[1].schedule, "sched \"b\" {\n}\n");
   assert_true(job.candidate[2].has_timing && job.candidate[2].timing.most_s > 0.09);
@@ -173,6 +175,72 @@ static void a_lost_job_is_its_candidates_error(void **state) {
   seer_ledger_clear(&ledger);
 }
 
+// ---- what is foreseen
+static seer_ledger_job *foresee(
+    seer_ledger *ledger, uint32_t device, const char *const *schedules, uint32_t n_pairs) {
+  seer_ledger_job *job = seer_ledger_add(ledger, n_pairs ? SEER_JOB_COMPARE : SEER_JOB_CHECK, 2);
+  for (uint32_t i = 0; i < 2; i++) job->letter.candidate[i].schedule = schedules[i];
+  job->letter.task = 42;
+  job->letter.n_pairs = n_pairs;
+  job->asked_of = device;
+  job->is_foreseen = true;
+  return job;
+}
+
+static uint32_t count(const seer_ledger *ledger, uint64_t task, uint32_t device, uint32_t n_pairs,
+    const char *const *schedules) {
+  seer_ledger_job *found[8];
+  const seer_ledger_question question = {task, device, 2, n_pairs, schedules};
+  return seer_ledger_find_foreseen(ledger, &question, 8, found);
+}
+
+static void what_is_foreseen_answers_its_own_question(void **state) {
+  (void)state;
+  static const char *const one[2] = {"a", "b"}, *const other[2] = {"b", "a"};
+  seer_ledger ledger = {.session = 5};
+  seer_ledger_job *found[8];
+  seer_ledger_job *first = foresee(&ledger, 0, one, 15), *second = foresee(&ledger, 0, one, 15);
+  foresee(&ledger, 1, one, 15);
+  foresee(&ledger, SEER_MEASURE_HOME, one, 15);
+  const seer_ledger_question question = {42, 0, 2, 15, one};
+  assert_int_equal(seer_ledger_find_foreseen(&ledger, &question, 8, found), 2);
+  assert_ptr_equal(found[0], first);
+  assert_ptr_equal(found[1], second);
+  assert_int_equal(seer_ledger_find_foreseen(&ledger, &question, 1, found), 1);
+  assert_int_equal(count(&ledger, 42, 1, 15, one), 1);
+  assert_int_equal(count(&ledger, 42, 2, 15, one), 0);
+  assert_int_equal(count(&ledger, 42, 0, 15, other), 0);
+  assert_int_equal(count(&ledger, 42, 0, 5, one), 0);
+  assert_int_equal(count(&ledger, 43, 0, 15, one), 0);
+  first->is_foreseen = false;  // it was asked
+  assert_int_equal(count(&ledger, 42, 0, 15, one), 1);
+  seer_ledger_clear(&ledger);
+}
+
+static void a_task_is_settled_when_what_is_certain_is_known(void **state) {
+  (void)state;
+  static const char *const schedules[2] = {"a", "b"};
+  seer_ledger ledger = {.session = 5};
+  assert_true(seer_ledger_is_settled(&ledger, 42));
+  seer_ledger_job *maybe = foresee(&ledger, 0, schedules, 5);
+  maybe->letter.is_maybe = true;
+  assert_true(seer_ledger_is_settled(&ledger, 42));
+  seer_ledger_job *certain = foresee(&ledger, 0, schedules, 5);
+  assert_false(seer_ledger_is_settled(&ledger, 42));
+  assert_true(seer_ledger_is_settled(&ledger, 43));
+  seer_ledger_lose(certain, 0, SEER_MEASURED_DEVICE_LOST, "gone");
+  assert_true(seer_ledger_is_settled(&ledger, 42));
+  // What is forgone answers nothing, and its answer is nobody's.
+  certain->is_foreseen = false;
+  seer_ledger_forgo(&ledger, 42);
+  assert_false(certain->is_forgone);
+  assert_int_equal(count(&ledger, 42, 0, 5, schedules), 0);
+  const seer_letter_answer late = {.session = 5, .number = maybe->letter.number, .lost = "late"};
+  assert_int_equal(seer_ledger_take(&ledger, &late, 0), SEER_LEDGER_DUPLICATE);
+  assert_false(maybe->is_done);
+  seer_ledger_clear(&ledger);
+}
+
 // ---- the roster
 static void workers_that_do_not_fit_are_left_out(void **state) {
   (void)state;
@@ -215,6 +283,8 @@ int main(void) {
       cmocka_unit_test(each_job_has_one_answer),
       cmocka_unit_test(what_was_not_asked_is_strange),
       cmocka_unit_test(a_lost_job_is_its_candidates_error),
+      cmocka_unit_test(what_is_foreseen_answers_its_own_question),
+      cmocka_unit_test(a_task_is_settled_when_what_is_certain_is_known),
       cmocka_unit_test(workers_that_do_not_fit_are_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

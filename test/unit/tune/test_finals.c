@@ -20,8 +20,11 @@ struct seer_measurer {
   double seconds[MAX_IDS];
   uint32_t crashes_from[MAX_IDS];  // the call that it crashes in first; 0: never
   seer_measured_class why;  // what is said of that; OK: nothing
-  uint32_t n_calls, n_pairs[MAX_IDS];
+  uint32_t n_calls, n_pairs[MAX_IDS];  // that were asked
   uint32_t task_of[MAX_CALLS];
+  uint32_t n_done;  // calls, those that were foreseen and never asked included
+  uint32_t n_foreseen, n_unforeseen;
+  struct foreseen *foreseen;
 };
 
 static seer_schedule schedule_of(uint32_t id) {
@@ -32,36 +35,162 @@ static double take(seer_measurer *m, const seer_schedule *schedule) {
   return m->seconds[schedule->knob[0]] * exp(m->noise * seer_rng_normal(&m->rng));
 }
 
-static seer_status compare(seer_measurer *m, uint32_t device, uint32_t task,
-    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
-    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
-  (void)device;
-  assert_true(n >= 1 && n <= SEER_MEASURE_MAX_CONTENDERS && n_pairs <= SEER_MEASURE_MAX_PAIRS);
-  assert_true(m->n_calls < MAX_CALLS);
-  m->task_of[m->n_calls++] = task;
+static void run(seer_measurer *m, const seer_schedule *contenders, uint32_t n,
+    const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
+    seer_measure_pair *out_pairs) {
+  m->n_done++;
   memset(out_ab, 0, n * sizeof(*out_ab));
   for (uint32_t k = 0; k < n; k++) {
     uint32_t from = m->crashes_from[contenders[k].knob[0]];
-    if (!from || m->n_calls < from) continue;
+    if (!from || m->n_done < from) continue;
     for (uint32_t i = 0; i < n; i++) out_ab[i].cls = m->why;
-    return SEER_OK;
+    return;
   }
   for (uint32_t i = 0; i < n_pairs; i++) {
     double baseline_s = take(m, baseline);
     for (uint32_t k = 0; k < n; k++)
       out_pairs[k * n_pairs + i] = (seer_measure_pair){take(m, &contenders[k]), baseline_s};
   }
-  for (uint32_t k = 0; k < n; k++) {
-    m->n_pairs[contenders[k].knob[0]] += n_pairs;
+  for (uint32_t k = 0; k < n; k++)
     out_ab[k] = seer_measure_summarise(&out_pairs[k * n_pairs], n_pairs);
-  }
+}
+
+static void note_call(seer_measurer *m, uint32_t task, const seer_schedule *contenders, uint32_t n,
+    const seer_measure_ab *ab) {
+  assert_true(m->n_calls < MAX_CALLS);
+  m->task_of[m->n_calls++] = task;
+  for (uint32_t k = 0; k < n; k++) m->n_pairs[contenders[k].knob[0]] += ab[k].n_pairs;
+}
+
+static seer_status compare(seer_measurer *m, uint32_t device, uint32_t task,
+    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
+  (void)device;
+  assert_true(n >= 1 && n <= SEER_MEASURE_MAX_CONTENDERS && n_pairs <= SEER_MEASURE_MAX_PAIRS);
+  run(m, contenders, n, baseline, n_pairs, out_ab, out_pairs);
+  note_call(m, task, contenders, n, out_ab);
   return SEER_OK;
 }
 
 static const seer_measure_desc noisy = {.name = "noisy", .compare = compare};
 
+// ---- the same, far away: what is foreseen is done when it is waited for, and answered once
+typedef struct foreseen {
+  uint32_t task, n, n_pairs;  // n_pairs 0: a check
+  seer_schedule schedule[SEER_MEASURE_MAX_CONTENDERS + 1];
+  bool is_certain, is_done, is_asked, is_forgone;
+  seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS];
+  seer_measure_pair pair[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];
+} foreseen;
+#define MAX_FORESEEN 1024
+
+static bool is_open(const foreseen *q) { return !q->is_asked && !q->is_forgone; }
+
+static bool is_of(const foreseen *q, const seer_measure_question *asked) {
+  bool is_same =
+      is_open(q) && q->task == asked->task && q->n == asked->n && q->n_pairs == asked->n_pairs;
+  for (uint32_t i = 0; is_same && i < q->n; i++)
+    is_same = seer_schedule_equal(&q->schedule[i], &asked->schedules[i]);
+  return is_same;
+}
+
+static seer_status foresee(
+    seer_measurer *m, const seer_measure_question *asked, uint32_t n_times, bool is_certain) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < m->n_foreseen && n < n_times; k++) {
+    if (!is_of(&m->foreseen[k], asked)) continue;
+    m->foreseen[k].is_certain = m->foreseen[k].is_certain || is_certain;
+    n++;
+  }
+  for (; n < n_times; n++) {
+    assert_true(m->n_foreseen < MAX_FORESEEN);
+    foreseen *q = &m->foreseen[m->n_foreseen++];
+    *q = (foreseen){
+        .task = asked->task, .n = asked->n, .n_pairs = asked->n_pairs, .is_certain = is_certain};
+    memcpy(q->schedule, asked->schedules, asked->n * sizeof *q->schedule);
+  }
+  return SEER_OK;
+}
+
+static bool is_settled(const seer_measurer *m, uint32_t task) {
+  for (uint32_t k = 0; k < m->n_foreseen; k++) {
+    const foreseen *q = &m->foreseen[k];
+    if (is_open(q) && q->task == task && q->is_certain && !q->is_done) return false;
+  }
+  return true;
+}
+
+// What is certain first. False: there is nothing left to do.
+static bool do_one(seer_measurer *m) {
+  foreseen *next = NULL;
+  for (uint32_t k = 0; k < m->n_foreseen; k++) {
+    foreseen *q = &m->foreseen[k];
+    if (!is_open(q) || q->is_done || (next && next->is_certain >= q->is_certain)) continue;
+    next = q;
+  }
+  if (!next) return false;
+  next->is_done = true;
+  if (next->n_pairs > 0)
+    run(m, next->schedule, next->n - 1, &next->schedule[next->n - 1], next->n_pairs, next->ab,
+        next->pair);
+  return true;
+}
+
+static seer_status settle(
+    seer_measurer *m, const uint32_t *tasks, uint32_t n, bool *out_is_settled) {
+  for (bool is_any = false; !is_any;) {
+    for (uint32_t i = 0; i < n; i++) {
+      out_is_settled[i] = is_settled(m, tasks[i]);
+      is_any = is_any || out_is_settled[i];
+    }
+    if (!is_any) assert_true(do_one(m));
+  }
+  return SEER_OK;
+}
+
+static seer_status forgo(seer_measurer *m, uint32_t task) {
+  for (uint32_t k = 0; k < m->n_foreseen; k++)
+    if (is_open(&m->foreseen[k]) && m->foreseen[k].task == task) m->foreseen[k].is_forgone = true;
+  return SEER_OK;
+}
+
+// Its answer, if it was foreseen and is done: nobody waits for what was.
+static foreseen *take_foreseen(seer_measurer *m, const seer_measure_question *asked) {
+  for (uint32_t k = 0; k < m->n_foreseen; k++) {
+    foreseen *q = &m->foreseen[k];
+    if (!q->is_done || !is_of(q, asked)) continue;
+    q->is_asked = true;
+    return q;
+  }
+  m->n_unforeseen++;
+  return NULL;
+}
+
+static seer_status compare_far(seer_measurer *m, uint32_t device, uint32_t task,
+    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
+    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
+  seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS + 1];
+  memcpy(schedules, contenders, n * sizeof *schedules);
+  schedules[n] = *baseline;
+  const seer_measure_question asked = {device, task, schedules, n + 1, n_pairs};
+  const foreseen *q = take_foreseen(m, &asked);
+  if (!q) return compare(m, device, task, contenders, n, baseline, n_pairs, out_ab, out_pairs);
+  memcpy(out_ab, q->ab, n * sizeof *out_ab);
+  memcpy(out_pairs, q->pair, (size_t)n * n_pairs * sizeof *out_pairs);
+  note_call(m, task, contenders, n, out_ab);
+  return SEER_OK;
+}
+
+static const seer_measure_desc noisy_far = {.name = "noisy, far",
+    .compare = compare_far,
+    .foresee = foresee,
+    .settle = settle,
+    .forgo = forgo};
+static bool is_far;  // of the tests that run now
+
 // ---- the court
 typedef struct {
+  seer_measurer *measurer;
   uint32_t wrong;  // id of one whose answer is wrong; 0: none
   uint32_t slow_elsewhere;  // of one that is not accepted for it
   seer_finals_clock clock;
@@ -75,9 +204,24 @@ static seer_finals_clock look_at_clock(void *user) { return ((court *)user)->clo
 
 static seer_status check(void *user, uint32_t task, const seer_finalist *c, bool *out_right) {
   court *own = user;
-  (void)task;
+  const seer_measure_question asked = {SEER_MEASURE_HOME, task, &c->schedule, 1, 0};
+  if (is_far) (void)take_foreseen(own->measurer, &asked);
   own->n_checked++;
   *out_right = c->schedule.knob[0] != own->wrong || own->wrong == 0;
+  return SEER_OK;
+}
+
+static seer_status foresee_acceptance(
+    void *user, uint32_t task, const seer_finalist *c, const seer_outlook *outlook) {
+  (void)user, (void)task, (void)c;
+  assert_int_equal(outlook->n_times, 1);
+  return SEER_OK;
+}
+
+static seer_status foresee_defence(
+    void *user, uint32_t task, const seer_finalist *holder, const seer_measure_ab *fresh) {
+  (void)user, (void)task;
+  assert_true(holder->is_holder && fresh->n_pairs > 0);
   return SEER_OK;
 }
 
@@ -130,10 +274,13 @@ static void open_hall(hall *h, uint64_t seed, double noise) {
   h->court.clock = SEER_FINALS_ON_TIME;
   seer_rng_init(&h->m.rng, seed);
   for (uint32_t i = 0; i < MAX_IDS; i++) h->m.seconds[i] = 1;
-  h->finals = (seer_finals){.measure = &noisy,
+  h->court.measurer = &h->m;
+  h->m.foreseen = is_far ? SEER_NEW_ARRAY(h->arena, foreseen, MAX_FORESEEN) : NULL;
+  h->finals = (seer_finals){.measure = is_far ? &noisy_far : &noisy,
       .measurer = &h->m,
       .arena = h->arena,
-      .court = {&h->court, look_at_clock, check, NULL, accept, defend, conclude},
+      .court = {&h->court, look_at_clock, check, foresee_acceptance, foresee_defence, accept,
+          defend, conclude},
       .n_visits = 1};
 }
 
@@ -150,8 +297,7 @@ static seer_final contend(hall *h, uint32_t task, uint32_t n, uint32_t holder) {
 
 static seer_final hold(hall *h, uint32_t n, uint32_t holder) {
   seer_final final = contend(h, 0, n, holder);
-  must(seer_finals_halve(&h->finals, &final, 1));
-  must(seer_finals_decide(&h->finals, &final, 1));
+  must(seer_finals_hold(&h->finals, &final, 1));
   assert_true(final.is_over);
   assert_int_equal(h->court.n_concluded, 1);
   return final;
@@ -305,11 +451,10 @@ static void test_tasks_take_turns(void **state) {
   for (uint32_t k = 1; k <= 6; k++) h.m.seconds[k] = 0.5 + 0.05 * k;
   seer_final tasks[3];
   for (uint32_t t = 0; t < 3; t++) tasks[t] = contend(&h, t, 6, 0);
-  must(seer_finals_halve(&h.finals, tasks, 3));
-  must(seer_finals_decide(&h.finals, tasks, 3));
+  must(seer_finals_hold(&h.finals, tasks, 3));
   assert_int_equal(h.court.n_accepted, 3);
   assert_int_equal(h.m.n_calls, 3 * (3 + 3));  // 6, 3, 2; the verdict's visits
-  for (uint32_t i = 0; i < h.m.n_calls; i++) assert_int_equal(h.m.task_of[i], i % 3);
+  for (uint32_t i = 0; i < h.m.n_calls && !is_far; i++) assert_int_equal(h.m.task_of[i], i % 3);
   close_hall(&h);
 }
 
@@ -527,9 +672,27 @@ static void test_the_plan_keeps_to_what_is_kept(void **state) {
   assert_true(n_kernels <= SEER_FINALS_MAX_KERNELS && e[0].n > e[N - 1].n);
 }
 
+// ---- far away
+// Nothing is asked that was not foreseen, and nothing of a task stays that nobody asks any more.
+static void test_what_is_asked_was_foreseen(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; is_far && seed < 50; seed++) {
+    hall h;
+    open_hall(&h, seed, 0.02);
+    for (uint32_t k = 1; k <= 9; k++) h.m.seconds[k] = 0.93 + 0.01 * k;  // from clear to close
+    seer_final tasks[3];
+    for (uint32_t t = 0; t < 3; t++) tasks[t] = contend(&h, t, 9, t == 2 ? 4 : 0);
+    must(seer_finals_hold(&h.finals, tasks, 3));
+    assert_int_equal(h.court.n_concluded, 3);
+    assert_int_equal(h.m.n_unforeseen, 0);
+    for (uint32_t k = 0; k < h.m.n_foreseen; k++) assert_false(is_open(&h.m.foreseen[k]));
+    close_hall(&h);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_sign_test),
-      cmocka_unit_test(test_a_lucky_first_does_not_win),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_asked_was_foreseen),
+      cmocka_unit_test(test_a_sign_test), cmocka_unit_test(test_a_lucky_first_does_not_win),
       cmocka_unit_test(test_equal_ones_are_accepted_by_the_stated_error_only),
       cmocka_unit_test(test_the_reported_speedup_is_not_the_luckiest),
       cmocka_unit_test(test_halving_takes_what_is_planned),
@@ -545,5 +708,7 @@ int main(void) {
       cmocka_unit_test(test_the_reason_comes_to_the_court),
       cmocka_unit_test(test_the_plan_follows_time_and_weight),
       cmocka_unit_test(test_the_plan_keeps_to_what_is_kept)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int n_failed = cmocka_run_group_tests_name("one after the other", tests, NULL, NULL);
+  is_far = true;
+  return n_failed + cmocka_run_group_tests_name("foreseen", tests, NULL, NULL);
 }
