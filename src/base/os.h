@@ -54,6 +54,9 @@ void seer_os_identify(const char *path, seer_os_file_id *out_id);
 bool seer_os_exists(const char *path);
 SEER_MUST_USE seer_status seer_os_file_bytes(const char *path, uint64_t *out_n_bytes);
 bool seer_os_is_dir(const char *path);
+// Names of what is in a folder, in order of their bytes, in `arena`.
+SEER_MUST_USE seer_status seer_os_list_dir(
+    const char *path, seer_arena *arena, const char ***out_names, size_t *out_n);
 SEER_MUST_USE seer_status seer_os_remove_tree(const char *path);
 // A folder in which nothing lies; any other stays.
 void seer_os_remove_empty(const char *path);

@@ -295,6 +295,31 @@ seer_status seer_os_make_dirs(const char *path) {
   return status;
 }
 
+static int by_bytes(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+seer_status seer_os_list_dir(
+    const char *path, seer_arena *arena, const char ***out_names, size_t *out_n) {
+  size_t cap = 0;
+  *out_names = NULL;
+  *out_n = 0;
+  TRY_FAULT("cannot read folder", path);
+  DIR *folder = opendir(path);
+  if (!folder) return seer_os_fail(errno, "cannot read folder", path);
+  struct dirent *item;
+  while (errno = 0, (item = readdir(folder))) {
+    if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
+    *out_names = SEER_GROW(arena, const char *, *out_names, *out_n, &cap);
+    (*out_names)[(*out_n)++] = seer_arena_strdup(arena, item->d_name);
+  }
+  int error = errno;
+  closedir(folder);
+  if (error != 0) return seer_os_fail(error, "cannot read folder", path);
+  if (*out_n > 0) qsort((void *)*out_names, *out_n, sizeof **out_names, by_bytes);
+  return SEER_OK;
+}
+
 static seer_status remove_at(int folder_fd, const char *name, const char *path) {
   if (unlinkat(folder_fd, name, 0) == 0 || errno == ENOENT) return SEER_OK;
   if (errno != EISDIR && errno != EPERM) return seer_os_fail(errno, "cannot remove", path);

@@ -1,5 +1,5 @@
-// cmd_records.c - familyseer records best|export|import|merge|check: what was measured, to look at
-// and to hand on.
+// cmd_records.c - familyseer records best|export|import|merge|sync|check: what was measured, to
+// look at and to hand on.
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "models/models.h"
 #include "record/sound.h"
+#include "record/sync.h"
 
 static json_t *best_json(const seer_task *task, const seer_record *record) {
   json_t *line = json_pack("{s:i, s:s, s:I, s:f, s:s, s:s}", "task", (int)task->id, "name",
@@ -100,18 +101,46 @@ static seer_status check(seer_records *records, seer_arena *arena) {
   return SEER_OK;
 }
 
+static void print_taken(const seer_record_counts *counts, bool is_trusted, seer_arena *arena) {
+  uint32_t n_added = counts->n[SEER_RECORD_SOUND],
+           n_skipped = seer_record_counts_bad(counts) + counts->n[SEER_RECORD_KNOWN];
+  printf("%u records added%s, %u skipped%s%s\n", n_added,
+      n_added > 0 && !is_trusted ? " as from elsewhere" : "", n_skipped, n_skipped ? ": " : "",
+      seer_record_counts_print(counts, arena));
+}
+
+static void print_dropped(uint32_t n) {
+  fprintf(stderr, "%u records left out: their times are no numbers\n", n);
+}
+
 static seer_status take(seer_context *context, seer_records *records, bool is_merge,
     const char *file, seer_arena *arena) {
   seer_record_counts counts;
   bool is_trusted = seer_context_bool(context, SEER_OPT_TRUST_RECORDS);
   SEER_TRY(is_merge ? seer_records_merge(records, file, is_trusted, &counts)
                     : seer_records_import(records, file, is_trusted, &counts));
-  uint32_t n_added = counts.n[SEER_RECORD_SOUND],
-           n_skipped = seer_record_counts_bad(&counts) + counts.n[SEER_RECORD_KNOWN];
-  printf("%u records added%s, %u skipped%s%s\n", n_added,
-      n_added > 0 && !is_trusted ? " as from elsewhere" : "", n_skipped, n_skipped ? ": " : "",
-      seer_record_counts_print(&counts, arena));
+  print_taken(&counts, is_trusted, arena);
   return SEER_OK;
+}
+
+// ---- a folder that others have, too
+static void print_refusal(void *user, const char *why) {
+  (void)user;
+  fprintf(stderr, "%s; nothing of it is taken\n", why);
+}
+
+static seer_status sync_with(
+    seer_context *context, seer_records *records, const char *folder, seer_arena *arena) {
+  seer_sync_outcome outcome;
+  bool is_trusted = seer_context_bool(context, SEER_OPT_TRUST_RECORDS);
+  SEER_TRY(seer_records_sync(records, folder, is_trusted, print_refusal, NULL, &outcome));
+  print_taken(&outcome.counts, is_trusted, arena);
+  if (outcome.n_dropped > 0) print_dropped(outcome.n_dropped);
+  printf("%u records written, in %u files beside %u\n", outcome.n_written, outcome.n_files_written,
+      outcome.n_files);
+  if (outcome.n_refused == 0) return SEER_OK;
+  return SEER_FAIL(
+      CORRUPT, "%s: %u of %u files are refused", folder, outcome.n_refused, outcome.n_files);
 }
 
 // ---- standard streams, through a file: export writes all or nothing, import reads twice
@@ -129,8 +158,7 @@ static seer_status copy_stream(FILE *from, FILE *to) {
 static seer_status export_to(seer_records *records, const char *file) {
   uint32_t n_dropped;
   SEER_TRY(seer_records_export(records, file, &n_dropped));
-  if (n_dropped > 0)
-    fprintf(stderr, "%u records left out: their times are no numbers\n", n_dropped);
+  if (n_dropped > 0) print_dropped(n_dropped);
   return SEER_OK;
 }
 
@@ -162,8 +190,12 @@ static seer_status stream(
   return seer_status_join(status, seer_os_remove_tree(folder));
 }
 
-typedef enum { BEST, EXPORT, IMPORT, MERGE, CHECK, N_VERBS } verb;
-static const char *const verbs[N_VERBS] = {"best", "export", "import", "merge", "check"};
+typedef enum { BEST, EXPORT, IMPORT, MERGE, SYNC, CHECK, N_VERBS } verb;
+static const struct {
+  const char *name, *needs;  // needs: what has to be named; NULL: nothing
+  bool writes;  // to the records
+} verbs[N_VERBS] = {{"best", "MODEL", false}, {"export", NULL, false}, {"import", NULL, true},
+    {"merge", "FILE", true}, {"sync", "FOLDER", true}, {"check", NULL, false}};
 
 static seer_status act(
     seer_context *context, seer_records *records, verb what, const char *file, seer_arena *arena) {
@@ -177,6 +209,8 @@ static seer_status act(
       return take(context, records, false, file, arena);
     case MERGE:
       return take(context, records, true, file, arena);
+    case SYNC:
+      return sync_with(context, records, file, arena);
     case CHECK:
     case N_VERBS:
       break;
@@ -186,20 +220,17 @@ static seer_status act(
 
 static seer_status run_records(seer_context *context, int argc, char **argv) {
   verb what = BEST;
-  while (what < N_VERBS && strcmp(argv[0], verbs[what]) != 0) what++;
+  while (what < N_VERBS && strcmp(argv[0], verbs[what].name) != 0) what++;
   if (what == N_VERBS)
     return seer_usage_error(
-        "records: unknown '%s'; allowed: best, export, import, merge, check", argv[0]);
-  bool needs_file = what == BEST || what == MERGE || (what == IMPORT && isatty(STDIN_FILENO));
-  if (needs_file && argc < 2)
-    return seer_usage_error(
-        "records %s: a %s is missing", argv[0], what == BEST ? "MODEL" : "FILE");
+        "records: unknown '%s'; allowed: best, export, import, merge, sync, check", argv[0]);
+  const char *needs = what == IMPORT && isatty(STDIN_FILENO) ? "FILE" : verbs[what].needs;
+  if (needs && argc < 2) return seer_usage_error("records %s: a %s is missing", argv[0], needs);
   seer_arena *arena = seer_arena_create("records");
   seer_records *records = NULL;
   const char *path = seer_context_str(context, SEER_OPT_RECORDS);
-  bool is_to_write = what == IMPORT || what == MERGE;
-  seer_status status = is_to_write ? seer_records_open(context, path, &records)
-                                   : seer_records_open_to_read(context, path, &records);
+  seer_status status = verbs[what].writes ? seer_records_open(context, path, &records)
+                                          : seer_records_open_to_read(context, path, &records);
   if (!status) status = act(context, records, what, argc > 1 ? argv[1] : NULL, arena);
   seer_records_close(records);
   seer_arena_destroy(arena);
@@ -209,11 +240,11 @@ static seer_status run_records(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_records = {
     .name = "records",
     .args =
-        "best MODEL | export [FILE] | import [FILE] | merge FILE | check [--records FILE] "
-        "[--trust-records]",
+        "best MODEL | export [FILE] | import [FILE] | merge FILE | sync FOLDER | check "
+        "[--records FILE] [--trust-records]",
     .doc =
         "what was measured: the best schedules, JSON lines in and out (without a FILE: standard "
-        "output and input)",
+        "output and input); sync: by a folder that others have, too",
     .min_args = 1,
     .max_args = 2,
     .run = run_records,

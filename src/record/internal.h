@@ -45,6 +45,9 @@ SEER_MUST_USE seer_status seer_records_add_workload(seer_records *records, const
     const char *shape, const char *name, const char *dag_text, int64_t *out_id);
 SEER_MUST_USE seer_status seer_records_add_campaign(seer_records *records, const char *model,
     const char *policy, const char *version, int64_t rules, int64_t seed, int64_t *out_id);
+// What record.h says of import, of lines that are here.
+SEER_MUST_USE seer_status seer_records_take_lines(seer_records *records, const char *data,
+    size_t n_bytes, bool is_trusted, seer_record_counts *out_counts);
 // TIMEOUT where a file that is read as if nobody wrote to it was written to since: what was read of
 // it may be of two moments. `status`: of reading, which that explains; else it is returned.
 SEER_MUST_USE seer_status seer_records_check_quiet(const seer_records *records, seer_status status);

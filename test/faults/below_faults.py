@@ -50,6 +50,15 @@ BELOW = [
     F("studies in the library", "link", "CMakeLists.txt", "list(REMOVE_ITEM everything seer_study seer_cli)", "list(REMOVE_ITEM everything seer_cli)",
       "cli_layers"),
 
+    # ---- records in a folder
+    F("what a file's name says of its bytes is not looked at", "guard", "src/record/sync.c", "if (memcmp(digest, said, sizeof digest - 1) == 0) return NULL;",
+      "if (digest[0] && said) return NULL;", "cli_sync"),
+    F("files of later versions are read", "guard", "src/record/sync.c", "  if (version > SEER_RECORD_LINE_VERSION)\n", "  if (version > 9)\n", "cli_sync"),
+    F("a file is taken in spite of a line that is none", "guard", "src/record/sync.c", "  if (!why) return take_records(s, data, n_bytes, names, n);\n",
+      "  if (!why || n > 0) return take_records(s, data, n_bytes, names, n);\n", "cli_sync"),
+    F("what is in the folder is written again", "state", "src/record/sync.c", "  if (seer_map_get_str(s->there, name, NULL)) return SEER_OK;\n",
+      "  (void)s->there;\n", "cli_sync"),
+    F("two times of a schedule are one record", "key", "src/record/line.c", "{&seconds, sizeof seconds}", "{&seconds, 0}", "cli_sync"),
     # ---- what is chosen and recorded
     F("slower forms are better", "choice", "src/choose/choose.c", "f->ratio == 0 || ratio < f->ratio ||", "f->ratio == 0 || ratio > f->ratio ||",
       "test_choose_choose"),

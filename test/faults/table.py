@@ -20,4 +20,4 @@ FAULTS = FRONT + CODE + BELOW + FAR
 # Each of these has one, at least.
 AREAS = ("src/dag/", "src/front/op/", "src/front/pass/", "src/front/expand/", "src/space/", "src/code/tile/", "src/code/gen/",
          "src/code/math/", "src/code/llvm/", "src/code/source/", "src/code/artefact/", "src/runtime/", "src/runtime/host/",
-         "src/library/", "src/choose/", "src/cli/", "src/measure/fleet/", "src/base/os/")
+         "src/library/", "src/choose/", "src/cli/", "src/measure/fleet/", "src/base/os/", "src/record/")

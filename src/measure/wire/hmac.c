@@ -83,12 +83,16 @@ static void finish(sha256 *hash, uint8_t out[SEER_SHA256_BYTES]) {
     out[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-seer_hmac_key seer_hmac_key_of(const void *secret, size_t n_bytes) {
-  seer_hmac_key key;
+void seer_sha256(const seer_hmac_piece *pieces, size_t n, uint8_t out[SEER_SHA256_BYTES]) {
   sha256 hash;
   start(&hash);
-  add(&hash, secret, n_bytes);
-  finish(&hash, key.bytes);
+  for (size_t i = 0; i < n; i++) add(&hash, pieces[i].data, pieces[i].n_bytes);
+  finish(&hash, out);
+}
+
+seer_hmac_key seer_hmac_key_of(const void *secret, size_t n_bytes) {
+  seer_hmac_key key;
+  seer_sha256(&(seer_hmac_piece){secret, n_bytes}, 1, key.bytes);
   return key;
 }
 
