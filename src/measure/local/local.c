@@ -348,6 +348,20 @@ static seer_status read_checked(
   return seer_message_get_result(payload, n_bytes, arena, answer);
 }
 
+// What evaluates the constants that the kernels pack: runners have no compiler for it.
+static seer_status add_constants(seer_measurer *m, const seer_sketch_list *sketches,
+    const seer_schedule *schedule, const seer_kernel *kernel, seer_constant_kernels *out) {
+  const seer_dag *dag = sketches->sketch[schedule->sketch]->dag;
+  for (uint32_t a = 0; a < kernel->n_arg; a++) {
+    const seer_kernel_arg *arg = &kernel->arg[a];
+    if (arg->storage != SEER_STORE_PACKED) continue;
+    if (dag->buf[arg->pack->source_buf].kind != SEER_BUF_STAGE) continue;
+    SEER_TRY(seer_constant_compile(
+        dag, arg->pack->source_buf, seer_context_target(m->context), m->batch, out));
+  }
+  return SEER_OK;
+}
+
 static seer_status local_check(seer_measurer *m, const seer_measure_request *request,
     seer_measured_class *out_class, char *message, size_t message_bytes) {
   uint64_t index;
@@ -369,7 +383,16 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   *order = (seer_message_check){request->task,
       {seer_schedule_print(sketches, &request->schedule, m->batch),
           seer_schedule_print(sketches, &reference, m->batch)},
-      {*builds[0].kernel, *builds[1].kernel}};
+      {*builds[0].kernel, *builds[1].kernel}, {0}};
+  for (int i = 0; i < 2; i++) {
+    seer_status status =
+        add_constants(m, sketches, &schedules[i], builds[i].kernel, &order->constants);
+    if (!status) continue;
+    *out_class = SEER_MEASURED_BUILD_ERROR;
+    (void)snprintf(message, message_bytes, "%s", seer_status_message(status));
+    seer_status_free(status);
+    return SEER_OK;
+  }
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_check(&text, order);

@@ -13,6 +13,7 @@
 #define MAX_VERSION_BYTES 64
 #define MAX_SCHEDULE_BYTES 65536
 #define MAX_SYMBOL_BYTES 256
+#define MAX_CONSTANTS 128  // kernels: two schedules of a DAG each
 #define MAX_BUFFER_BYTES ((uint64_t)1 << 40)
 #define MAX_PACK_STEP ((int64_t)1 << 40)  // strides and extents
 
@@ -111,6 +112,30 @@ static void get_kernel(reader *r, seer_arena *arena, seer_kernel *out) {
   if (!r->wrong) out->object = seer_arena_memdup(arena, object, out->n_object_bytes);
 }
 
+static void put_constants(seer_text *out, const seer_constant_kernels *all) {
+  seer_wire_put_u32(out, (uint32_t)all->n);
+  for (size_t k = 0; k < all->n; k++) {
+    const seer_constant_kernel *kernel = &all->kernel[k];
+    seer_wire_put_u64(out, kernel->key);
+    seer_wire_put_u64(out, kernel->scratch_bytes);
+    seer_wire_put_bytes(out, kernel->object, kernel->n_object_bytes);
+  }
+}
+
+static void get_constants(reader *r, seer_arena *arena, seer_constant_kernels *out) {
+  uint32_t n = seer_wire_get_max(r, MAX_CONSTANTS, "the number of constants' kernels");
+  *out = (seer_constant_kernels){.kernel = SEER_NEW_ARRAY(arena, seer_constant_kernel, n + 1)};
+  for (; out->n < n && !r->wrong; out->n++) {
+    seer_constant_kernel *kernel = &out->kernel[out->n];
+    kernel->key = seer_wire_get_u64(r);
+    kernel->scratch_bytes = seer_wire_get_u64(r);
+    if (kernel->scratch_bytes > MAX_BUFFER_BYTES) seer_wire_refuse(r, "a kernel's scratch");
+    const void *object =
+        seer_wire_get_bytes(r, SEER_WIRE_MAX_BYTES, "a kernel's object", &kernel->n_object_bytes);
+    if (!r->wrong) kernel->object = seer_arena_memdup(arena, object, kernel->n_object_bytes);
+  }
+}
+
 static void put_class(seer_text *out, seer_measured_class cls, const char *message) {
   seer_wire_put_u32(out, (uint32_t)cls);
   seer_wire_put_bytes(out, message, strnlen(message, SEER_MEASURE_MESSAGE_BYTES - 1));
@@ -199,6 +224,7 @@ void seer_message_put_check(seer_text *out, const seer_message_check *message) {
   seer_wire_put_u32(out, message->task);
   for (int i = 0; i < 2; i++) seer_message_put_text(out, message->schedule[i]);
   for (int i = 0; i < 2; i++) put_kernel(out, &message->kernel[i]);
+  put_constants(out, &message->constants);
 }
 
 seer_status seer_message_get_check(
@@ -207,6 +233,7 @@ seer_status seer_message_get_check(
   out->task = seer_wire_get_u32(&r);
   for (int i = 0; i < 2; i++) out->schedule[i] = seer_message_get_schedule(&r, arena);
   for (int i = 0; i < 2; i++) get_kernel(&r, arena, &out->kernel[i]);
+  get_constants(&r, arena, &out->constants);
   return seer_wire_end(&r, "an order to check");
 }
 

@@ -9,7 +9,7 @@
 #ifndef SEER_MEASURE_WIRE_MESSAGE_H
 #define SEER_MEASURE_WIRE_MESSAGE_H
 
-#include "code/kernel.h"
+#include "code/constant.h"
 #include "measure/measure.h"
 #include "measure/wire/wire.h"
 
@@ -59,11 +59,13 @@ typedef struct {
   seer_kernel kernel;
 } seer_message_run;
 
-// CHECK: a candidate and its reference; CHECKED is a seer_measure_result
+// CHECK: a candidate and its reference, and what evaluates the constants that both pack; CHECKED is
+// a seer_measure_result
 typedef struct {
   uint32_t task;
   const char *schedule[2];
   seer_kernel kernel[2];
+  seer_constant_kernels constants;
 } seer_message_check;
 
 // COMPARE: n contenders, then the baseline

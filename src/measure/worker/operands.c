@@ -8,7 +8,6 @@
 
 #include "base/os_fault.h"
 #include "base/rng.h"
-#include "code/constant.h"
 #include "measure/answer/domain.h"
 #include "runtime/exec.h"
 
@@ -193,7 +192,7 @@ void seer_call_rotate(
 }
 
 static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_arg *arg,
-    const seer_sketch *sketch, seer_arena *arena, void *out) {
+    const seer_sketch *sketch, const seer_call_constants *constants, seer_arena *arena, void *out) {
   const seer_dag_buf *source = &sketch->dag->buf[arg->pack->source_buf];
   if (source->kind != SEER_BUF_STAGE) {
     seer_pack_fill(arg->pack, source, memory->buf[arg->pack->source_buf], out);
@@ -206,13 +205,15 @@ static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_ar
   }
   size_t n_bytes = (size_t)seer_dag_buf_elems(source) * seer_dtype_bytes(source->dtype);
   void *data = seer_arena_alloc(arena, n_bytes, SEER_OPERAND_ALIGN);
-  SEER_TRY(seer_constant_eval(sketch->dag, arg->pack->source_buf, input, 0, data));
+  SEER_TRY(seer_constant_eval_with(
+      constants->kernels, constants->target, sketch->dag, arg->pack->source_buf, input, 0, data));
   seer_pack_fill(arg->pack, source, data, out);
   return SEER_OK;
 }
 
 seer_status seer_call_prepare_checked(seer_task_memory *memory, const seer_kernel *kernel,
-    const seer_sketch *sketch, seer_arena *arena, seer_call *out) {
+    const seer_sketch *sketch, const seer_call_constants *constants, seer_arena *arena,
+    seer_call *out) {
   SEER_TRY(prepare_common(memory, kernel, out));
   seer_status status = SEER_OK;
   if (out->packed_bytes) status = allocate(out->packed_bytes, "packed weights", &out->packed);
@@ -220,7 +221,7 @@ seer_status seer_call_prepare_checked(seer_task_memory *memory, const seer_kerne
     const seer_kernel_arg *arg = &kernel->arg[a];
     if (arg->storage == SEER_STORE_PACKED) {
       out->buffers[a] = out->packed + out->pack_offset[a];
-      status = pack_one(memory, arg, sketch, arena, out->buffers[a]);
+      status = pack_one(memory, arg, sketch, constants, arena, out->buffers[a]);
     } else if (arg->storage == SEER_STORE_OUTPUT) {
       status = allocate(arg->n_bytes, "outputs", &out->out[arg->dag_buf]);
       if (status) break;

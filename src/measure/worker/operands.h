@@ -8,7 +8,7 @@
 #ifndef SEER_MEASURE_WORKER_OPERANDS_H
 #define SEER_MEASURE_WORKER_OPERANDS_H
 
-#include "code/kernel.h"
+#include "code/constant.h"
 #include "measure/worker/worker.h"
 
 #define SEER_OPERAND_ALIGN 64
@@ -67,10 +67,15 @@ SEER_MUST_USE seer_status seer_call_prepare(seer_task_memory *memory, const seer
     seer_weight_pool *pool, uint64_t pool_bytes, seer_call *out);
 void seer_call_rotate(
     seer_call *call, const seer_kernel *kernel, const seer_weight_pool *pool, uint64_t nth);
-// For checking: packs the task's weights, evaluates const stages, gives the call outputs of its
-// own, filled with NaN.
+// For checking: packs the task's weights, evaluates const stages by code that came along for this
+// target, gives the call outputs of its own, filled with NaN.
+typedef struct {
+  const seer_target *target;
+  const seer_constant_kernels *kernels;
+} seer_call_constants;
 SEER_MUST_USE seer_status seer_call_prepare_checked(seer_task_memory *memory,
-    const seer_kernel *kernel, const seer_sketch *sketch, seer_arena *arena, seer_call *out);
+    const seer_kernel *kernel, const seer_sketch *sketch, const seer_call_constants *constants,
+    seer_arena *arena, seer_call *out);
 void seer_call_clear(seer_call *call);
 
 #endif

@@ -367,25 +367,29 @@ static void judge_output(const seer_task_memory *memory, uint32_t b, const void 
 }
 
 seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,
-    const seer_kernel *kernel, const seer_schedule *schedule, const seer_kernel *reference,
-    const seer_schedule *reference_schedule, seer_arena *arena, seer_measure_result *out) {
+    const seer_runner_kernel *checked, const seer_runner_kernel *reference,
+    const seer_constant_kernels *kernels, seer_arena *arena, seer_measure_result *out) {
   memset(out, 0, sizeof(*out));
   SEER_TRY(use_task(runner, task));
-  const seer_sketch *sketch = task->sketches->sketch[schedule->sketch];
-  const seer_sketch *reference_sketch = task->sketches->sketch[reference_schedule->sketch];
+  const seer_sketch *sketch = task->sketches->sketch[checked->schedule->sketch];
+  const seer_sketch *reference_sketch = task->sketches->sketch[reference->schedule->sketch];
+  const seer_call_constants constants = {seer_context_target(runner->context), kernels};
   loaded l = {0}, r = {0};
   seer_call c = {.packed = NULL}, d = {.packed = NULL};
-  SEER_TRY(seer_task_memory_share(runner->memory, reference));
-  SEER_TRY(seer_task_memory_share(runner->memory, kernel));
-  seer_status status = load(runner, reference, &r);
+  SEER_TRY(seer_task_memory_share(runner->memory, reference->kernel));
+  SEER_TRY(seer_task_memory_share(runner->memory, checked->kernel));
+  seer_status status = load(runner, reference->kernel, &r);
   if (!status)
-    status = seer_call_prepare_checked(runner->memory, reference, reference_sketch, arena, &d);
+    status = seer_call_prepare_checked(
+        runner->memory, reference->kernel, reference_sketch, &constants, arena, &d);
   if (!status) {
     tell_begun(runner);
     call(runner, &r, &d);
   }
-  if (!status) status = load(runner, kernel, &l);
-  if (!status) status = seer_call_prepare_checked(runner->memory, kernel, sketch, arena, &c);
+  if (!status) status = load(runner, checked->kernel, &l);
+  if (!status)
+    status =
+        seer_call_prepare_checked(runner->memory, checked->kernel, sketch, &constants, arena, &c);
   seer_os_reach("check");
   if (!status) call(runner, &l, &c);
   for (uint32_t b = 0; b < task->dag->n_buf && !status && out->cls == SEER_MEASURED_OK; b++) {

@@ -17,10 +17,15 @@ void seer_runner_destroy(seer_runner *runner);
 SEER_MUST_USE seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
     const seer_kernel *kernel, double best_seconds, const seer_timing *timing,
     seer_measure_result *out_result);
-// WRONG_RESULT with a message that says where, or OK.
+// What is checked, and what it is held against: a kernel, and the schedule that it was made of.
+typedef struct {
+  const seer_kernel *kernel;
+  const seer_schedule *schedule;
+} seer_runner_kernel;
+// WRONG_RESULT with a message that says where, or OK. constants: of both.
 SEER_MUST_USE seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,
-    const seer_kernel *kernel, const seer_schedule *schedule, const seer_kernel *reference,
-    const seer_schedule *reference_schedule, seer_arena *arena, seer_measure_result *out_result);
+    const seer_runner_kernel *checked, const seer_runner_kernel *reference,
+    const seer_constant_kernels *constants, seer_arena *arena, seer_measure_result *out_result);
 // Kernels 0 .. n-1 against kernel n, in turns. n_pairs is at most SEER_MEASURE_MAX_PAIRS;
 // out_pairs[n * n_pairs], contender by contender.
 SEER_MUST_USE seer_status seer_runner_compare(seer_runner *runner,

@@ -165,8 +165,10 @@ static seer_status answer_check(worker *w, const request *r, seer_text *out) {
   seer_schedule schedule[2];
   if (!status) status = read_check(w, task, order, schedule);
   if (!status) {
-    status = seer_runner_check(w->runner, task, &order->kernel[0], &schedule[0], &order->kernel[1],
-        &schedule[1], w->job, &result);
+    const seer_runner_kernel checked = {&order->kernel[0], &schedule[0]},
+                             reference = {&order->kernel[1], &schedule[1]};
+    status = seer_runner_check(
+        w->runner, task, &checked, &reference, &order->constants, w->job, &result);
   }
   put_result(out, status, &result);
   return SEER_OK;

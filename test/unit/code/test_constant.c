@@ -37,6 +37,24 @@ static void compare(const seer_dag *dag, uint32_t buf, seer_arena *arena) {
     assert_true(w - g <= 1e-5f && g - w <= 1e-5f);
   }
 #endif
+  // The same where there is no compiler, by code that came from where there is one.
+  seer_target *target = SEER_NEW(arena, seer_target);
+  must(seer_target_detect(arena, target));
+  seer_constant_kernels kernels = {0};
+  must(seer_constant_compile(dag, buf, target, arena, &kernels));
+  size_t n = kernels.n;
+  must(seer_constant_compile(dag, buf, target, arena, &kernels));
+  assert_int_equal(kernels.n, n);  // each once
+  void *again = seer_arena_alloc(arena, n_bytes, 64);
+  memset(again, 0xFF, n_bytes);
+  must(seer_constant_eval_with(&kernels, target, dag, buf, input, 0, again));
+  assert_memory_equal(got, again, n_bytes);
+  if (n == 0) return;  // it was interpreted
+  const seer_constant_kernels none = {0};
+  seer_status status = seer_constant_eval_with(&none, target, dag, buf, input, 0, again);
+  assert_int_equal(seer_status_code(status), SEER_CODE_INTERNAL);
+  assert_non_null(strstr(seer_status_message(status), "did not come along"));
+  seer_status_free(status);
 }
 
 static void test_transformed_weights(void **state) {
