@@ -23,7 +23,7 @@ def graph(build, layer):
     """file -> {file that it needs: a symbol}; a file without an object is left out (the build makes one)."""
     owner, used = {}, {}
     for folder, _, names in os.walk(f"src/{layer}"):
-        for name in sorted(n for n in names if n.endswith(".c")):
+        for name in sorted(n for n in names if n.endswith(".c") and n != "main.c"):  # main.c is a program of its own
             file = f"{folder}/{name}"
             path = f"{build}/CMakeFiles/seer_{layer}.dir/{file}.o"
             if not os.path.exists(path):

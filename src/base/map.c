@@ -5,6 +5,8 @@
 #include "base/map.h"
 
 #include <string.h>
+#define XXH_INLINE_ALL  // no library of its own: programs for boards have none
+#define XXH_NO_STREAM
 #include <xxhash.h>
 
 typedef struct {

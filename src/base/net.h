@@ -7,6 +7,7 @@
 #ifndef SEER_BASE_NET_H
 #define SEER_BASE_NET_H
 
+#include "base/arena.h"
 #include "base/status.h"
 
 // The addresses of a name are tried one after the other, each for its share of the time that is
@@ -19,6 +20,17 @@ SEER_MUST_USE seer_status seer_net_connect(
 #define SEER_NET_MAX_PATH_BYTES 107
 SEER_MUST_USE seer_status seer_net_connect_path(const char *path, uint64_t until_ns, int *out_fd);
 
+// Waits for connections over TCP at an address of this machine (of IPv4, or of IPv6 without
+// brackets), or at all of them (NULL), with a queue of `n_waiting`. *out_fd is closed by
+// seer_os_close. Errors: INVALID: no address; IO: it is not this machine's, or is taken; RESOURCE.
+SEER_MUST_USE seer_status seer_net_listen(
+    const char *address, uint16_t port, uint32_t n_waiting, int *out_fd);
+uint16_t seer_net_port(int fd);  // that it listens at; for port 0: the one that was free
+// The next one. *out_name, in `arena`: who it is, "10.0.0.2:41234". Errors: TIMEOUT; RESOURCE; IO:
+// the caller has gone, or `fd` is of no use.
+SEER_MUST_USE seer_status seer_net_accept(
+    int fd, uint64_t until_ns, seer_arena *arena, int *out_fd, const char **out_name);
+
 // All of it; `name` is for messages. Errors: TIMEOUT; IO, RESOURCE: `name` is gone.
 SEER_MUST_USE seer_status seer_net_send(
     int fd, const void *data, size_t n_bytes, uint64_t until_ns, const char *name);
@@ -26,5 +38,8 @@ SEER_MUST_USE seer_status seer_net_send(
 // connection.
 SEER_MUST_USE seer_status seer_net_receive(
     int fd, void *data, size_t cap_bytes, uint64_t until_ns, const char *name, size_t *out_n);
+// Exactly n_bytes.
+SEER_MUST_USE seer_status seer_net_receive_all(
+    int fd, void *data, size_t n_bytes, uint64_t until_ns, const char *name);
 
 #endif

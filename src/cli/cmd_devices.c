@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "measure/measure.h"
+#include "measure/remote/remote.h"
 
 static seer_status print_json(
     const seer_target *t, const char *text, const seer_device_list *groups) {
@@ -39,7 +41,8 @@ static seer_status find_groups(seer_context *context, seer_device_list *out) {
 static seer_status run_devices(seer_context *context, int argc, char **argv) {
   (void)argc;
   (void)argv;
-  SEER_TRY(seer_context_measure_target(context));
+  SEER_TRY(seer_remote_find_target(context));
+  if (!seer_measure_is_elsewhere(context)) SEER_TRY(seer_context_measure_target(context));
   const seer_target target = *seer_context_target(context);
   const char *text = seer_target_print(&target, seer_context_arena(context));
   seer_device_list groups;
@@ -57,8 +60,9 @@ static seer_status run_devices(seer_context *context, int argc, char **argv) {
       target.l3_gbs, target.dram_gbs);
   printf("devices     ");
   for (uint32_t k = 0; k < groups.n; k++) printf("%s%s", k ? "," : "", groups.device[k].name);
-  printf(" (tune --devices), %u thread%s each\n", groups.device[0].n_processors,
-      groups.device[0].n_processors == 1 ? "" : "s");
+  uint32_t n_threads =
+      seer_measure_is_elsewhere(context) ? target.threads : groups.device[0].n_processors;
+  printf(" (tune --devices), %u thread%s each\n", n_threads, n_threads == 1 ? "" : "s");
   printf("target      %s\n", text);
   return SEER_OK;
 }
@@ -66,6 +70,6 @@ static seer_status run_devices(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_devices = {
     .name = "devices",
     .args = "[--target TARGET] [--devices LIST] [--json]",
-    .doc = "this machine: instruction set, caches, measured peak and bandwidths",
+    .doc = "this machine, or a board: instruction set, caches, measured peak and bandwidths",
     .run = run_devices,
 };

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "measure/remote/remote.h"
 #include "tune/tune.h"
 
 // A signal handler has no other way to say it, and to reach the campaign.
@@ -146,8 +147,8 @@ static seer_status check_inputs(const seer_context *context, const seer_network 
 
 static seer_status run_tune(seer_context *context, int argc, char **argv) {
   (void)argc;
-  SEER_TRY(seer_context_find_target(context));
-  SEER_TRY(seer_target_check_here(seer_context_target(context)));
+  SEER_TRY(seer_remote_find_target(context));
+  SEER_TRY(seer_measure_check_target(context));
   seer_arena *arena = seer_arena_create("model");
   seer_precise precise;
   seer_records *records = NULL;

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "measure/measure.h"
+#include "measure/remote/remote.h"
 #include "measure/serve/serve.h"
 
 static volatile sig_atomic_t is_stopped;
@@ -14,9 +15,12 @@ static void on_stop(int signal_number) {
 }
 
 static seer_status run_worker(seer_context *context, int argc, char **argv) {
-  SEER_TRY(seer_context_find_target(context));
   bool is_of_fleet = seer_context_str(context, SEER_OPT_FLEET)[0];
-  if (!is_of_fleet) return seer_worker_main(context, argc, argv);
+  if (!is_of_fleet) {
+    SEER_TRY(seer_context_find_target(context));
+    return seer_worker_main(context, argc, argv);
+  }
+  SEER_TRY(seer_remote_find_target(context));
   if (argc > 0)
     return SEER_FAIL(INVALID, "worker --fleet takes nothing else, and got '%s'", argv[0]);
   const struct sigaction stop = {.sa_handler = on_stop};
@@ -34,6 +38,6 @@ const seer_command seer_command_worker = {
     .args = "",
     .doc = "works for the tunings of a fleet: --fleet URL (doc/fleet.md)",
     .min_args = 0,
-    .max_args = 2,
+    .max_args = 3,
     .run = run_worker,
 };

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/confine.h"
+#include "measure/remote/remote.h"
 #include "measure/wire/socket.h"
 
 #define SECOND_NS 1000000000u
@@ -27,9 +28,10 @@
 #define FIRST_PAUSE_NS (SECOND_NS / 20)
 #define BURIAL_NS (SECOND_NS / 5)  // for its end to be known once its socket has ended
 
-void seer_child_init(
-    seer_child *child, const seer_child_home *home, const char *job, const cpu_set_t *processors) {
-  *child = (seer_child){.home = home, .job = job, .processors = processors, .fd = -1};
+void seer_child_init(seer_child *child, const seer_child_home *home, const char *job,
+    const char *address, const cpu_set_t *processors) {
+  *child = (seer_child){
+      .home = home, .job = job, .address = address, .processors = processors, .fd = -1};
 }
 
 static bool is_up(const seer_child *child) { return child->process.pid > 0; }
@@ -89,8 +91,14 @@ static seer_status spawn(seer_child *child, int own_fd) {
       pin, sizeof pin, "--pin=%d", seer_context_bool(home->context, SEER_OPT_PIN) ? 1 : 0);
   (void)snprintf(confine, sizeof confine, "--confine=%d",
       seer_context_bool(home->context, SEER_OPT_CONFINE) ? 1 : 0);
-  const char *argv[] = {
-      home->program, "worker", child->job, fd_text, home->target_flag, threads, pin, confine, NULL};
+  const char *argv[12] = {home->program, "worker", child->job, fd_text};
+  size_t n = 4;
+  if (child->address) argv[n++] = child->address;
+  if (child->address) argv[n++] = home->key_flag;
+  argv[n++] = home->target_flag;
+  argv[n++] = threads;
+  argv[n++] = pin;
+  argv[n++] = confine;
   seer_os_spawn_options options = {.argv = argv,
       .keep_fds = &own_fd,
       .n_keep_fds = 1,
@@ -108,6 +116,8 @@ static seer_status hear_hello(seer_child *child, uint64_t timeout_ns) {
   seer_message_hello hello,
       own = seer_message_hello_here(seer_context_target(child->home->context));
   seer_status status = seer_socket_receive(child->fd, arena, timeout_ns, &header, &payload);
+  if (!status && header.type == SEER_WIRE_REFUSED)
+    status = seer_remote_get_refused(payload, (size_t)header.n_bytes);
   if (!status && header.type != SEER_WIRE_HELLO)
     status = SEER_FAIL(CORRUPT, "its first message is of type %d", (int)header.type);
   if (!status) status = seer_message_get_hello(payload, header.n_bytes, arena, &hello);

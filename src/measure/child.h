@@ -10,12 +10,14 @@
 // What all workers of a tuner have in common; kept by its children.
 typedef struct {
   const seer_context *context;
-  const char *program, *target_flag;  // a path; "--target=" and the target's text
+  // A path; "--target=" and the target's text; "--runner-key=" and a file's path, for callers.
+  const char *program, *target_flag, *key_flag;
 } seer_child_home;
 
 typedef struct {
   const seer_child_home *home;
-  const char *job;  // "builder", "runner"
+  const char *job;  // "builder", "runner", "caller"
+  const char *address;  // of a caller's runner; NULL: it is no caller
   const cpu_set_t *processors;  // that it may use
   seer_os_process process;  // pid 0: not running
   int fd;
@@ -34,9 +36,9 @@ typedef struct {
 // Says in a line that workers will not be confined, where they should be and cannot
 // (base/confine.h). Once for a home.
 void seer_child_tell_confinement(const seer_context *context);
-// `home` and `processors` are kept.
-void seer_child_init(
-    seer_child *child, const seer_child_home *home, const char *job, const cpu_set_t *processors);
+// `home`, `address` and `processors` are kept.
+void seer_child_init(seer_child *child, const seer_child_home *home, const char *job,
+    const char *address, const cpu_set_t *processors);
 // Buries it and begins to start it: it is up when `rise`, which is called whenever `await` says,
 // has said so. Where memory or processes are short it is tried again for a while. Errors: DEVICE
 // when it is lost: it does not come up any more, or it has died again and again for a long time

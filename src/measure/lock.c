@@ -59,7 +59,7 @@ seer_status seer_measure_lock_take(const seer_context *context, const seer_measu
     const seer_waiter *waiter, seer_measure_lock *out_lock, bool *out_is_over) {
   out_lock->n = 0;
   *out_is_over = false;
-  if (!measure->is_on_device) return SEER_OK;
+  if (!seer_measure_is_here(context, measure)) return SEER_OK;
   seer_arena *arena = seer_arena_create("device");
   const char *path = find_path(context, arena);
   const seer_device_machine here = seer_device_machine_here(0);

@@ -215,6 +215,13 @@ SEER_MUST_USE seer_status seer_measure_choose(
 // beside running, so time that it took is none that is added to.
 double seer_measure_delay(double delay_s, double took_s, seer_measure_result *results, uint32_t n);
 
+// Whether option DEVICES names runners on other machines: what is timed says nothing of this one.
+bool seer_measure_is_elsewhere(const seer_context *context);
+// Whether what this measurer times with these options is this machine's.
+bool seer_measure_is_here(const seer_context *context, const seer_measure_desc *measure);
+// Errors: seer_target_check_here, where the target's code would be timed on this machine.
+SEER_MUST_USE seer_status seer_measure_check_target(const seer_context *context);
+
 // Entry of a worker process (`familyseer worker`): speaks over the socket named in argv.
 SEER_MUST_USE seer_status seer_worker_main(seer_context *context, int argc, char **argv);
 

@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_NODES 256
 #define LIST_BYTES 4096
+#define MAX_HOST_BYTES 253
 
-static const char *const kind_names[SEER_DEVICE_KIND_COUNT] = {"cpu", "fake"};
+static const char *const kind_names[SEER_DEVICE_KIND_COUNT] = {"cpu", "fake", "runner"};
 const char *seer_device_kind_name(seer_device_kind kind) { return kind_names[kind]; }
 
 // ---- the machine
@@ -107,7 +109,8 @@ static seer_status add_processor(
 static seer_status no_device(const seer_device *device) {
   return SEER_FAIL(INVALID,
       "device '%s' is none; allowed: cpu:N, cpu:N-M, more of these behind a +, as in cpu:0-3+8, "
-      "and cpu alone for all that there is room for; fake:N for --measure fake",
+      "and cpu alone for all that there is room for; runner:HOST[:PORT] for a familyseer-runner "
+      "elsewhere; fake:N for --measure fake",
       device->name);
 }
 
@@ -136,17 +139,59 @@ static bool has_kind(const char *name, const char *kind, const char **out_rest) 
   return true;
 }
 
-static seer_status read_device(
-    const seer_device_machine *machine, const cpu_set_t *taken, seer_device *device) {
+// A name (letters, digits, - . _), or an address of IPv4; of IPv6 in brackets.
+static bool is_host(const char *text, size_t n, bool is_bracketed) {
+  if (n == 0 || n > MAX_HOST_BYTES || text[0] == '-') return false;
+  for (size_t i = 0; i < n; i++) {
+    char c = text[i];
+    bool is_plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+    if (!is_plain && !(is_bracketed ? c == ':' || c == '%' : c == '-' || c == '_')) return false;
+  }
+  return true;
+}
+
+seer_status seer_device_read_address(const char *address, uint16_t port, seer_arena *arena,
+    const char **out_host, uint16_t *out_port) {
+  bool is_bracketed = address[0] == '[';
+  const char *from = address + is_bracketed;
+  size_t n = strcspn(from, is_bracketed ? "]" : ":");
+  const char *at = from + n + (is_bracketed && from[n] == ']');
+  bool is_fine = is_host(from, n, is_bracketed) && (!is_bracketed || from[n] == ']');
+  uint32_t number = port;
+  if (is_fine && *at == ':') {
+    const char *digits = ++at;
+    is_fine = at[strspn(at, "0123456789")] == '\0' && strlen(at) <= 5 && *at;
+    number = is_fine ? (uint32_t)strtoul(digits, NULL, 10) : 0;
+    at += strlen(at);
+  }
+  if (!is_fine || *at || number == 0 || number > UINT16_MAX)
+    return SEER_FAIL(INVALID,
+        "'%s' is no address of a runner; allowed: HOST, HOST:PORT, [IPv6], [IPv6]:PORT with a port "
+        "from 1 to 65535",
+        address);
+  *out_host = seer_arena_strndup(arena, from, n);
+  *out_port = (uint16_t)number;
+  return SEER_OK;
+}
+
+static seer_status read_device(const seer_device_machine *machine, const cpu_set_t *taken,
+    seer_arena *arena, seer_device *device) {
   static const char *const unbuilt[] = {"cuda", "opencl"};
   const char *rest = "";
   for (size_t i = 0; i < SEER_COUNT_OF(unbuilt); i++)
     if (has_kind(device->name, unbuilt[i], &rest))
       return SEER_FAIL(UNSUPPORTED,
-          "device %s: devices of kind %s are not built yet; those that are: cpu", device->name,
-          unbuilt[i]);
+          "device %s: devices of kind %s are not built yet; those that are: cpu, runner",
+          device->name, unbuilt[i]);
   if (has_kind(device->name, kind_names[SEER_DEVICE_CPU], &rest))
     return read_processors(rest, &machine->allowed, taken, device);
+  if (has_kind(device->name, kind_names[SEER_DEVICE_RUNNER], &rest)) {
+    device->kind = SEER_DEVICE_RUNNER;
+    const char *host;
+    uint16_t port;
+    return seer_device_read_address(rest, 1, arena, &host, &port);
+  }
   uint32_t number;
   device->kind = SEER_DEVICE_FAKE;
   bool is_fake = has_kind(device->name, kind_names[SEER_DEVICE_FAKE], &rest);
@@ -186,8 +231,8 @@ static seer_status read_list_of_devices(const char *text, const seer_device_mach
     if (out->n == SEER_DEVICES_MAX)
       return SEER_FAIL(INVALID, "devices %s: more than %d", text, SEER_DEVICES_MAX);
     seer_device *device = add_device(out, seer_arena_strndup(arena, at, n));
-    SEER_TRY(read_device(machine, &taken, device));
-    for (uint32_t k = 0; k + 1 < out->n && device->kind == SEER_DEVICE_FAKE; k++)
+    SEER_TRY(read_device(machine, &taken, arena, device));
+    for (uint32_t k = 0; k + 1 < out->n && device->kind != SEER_DEVICE_CPU; k++)
       if (strcmp(out->device[k].name, device->name) == 0)
         return SEER_FAIL(INVALID, "device %s is named twice", device->name);
     CPU_OR(&taken, &taken, &device->processors);

@@ -6,6 +6,8 @@
 //   cpu:0,cpu:1     two devices of one processor each
 //   cpu             as many as there is room for, one processor a core: devices of --threads
 //                   processors within a NUMA node, or one a node
+//   runner:pi4      the program familyseer-runner on another machine, a board; runner:10.0.0.7:7337,
+//                   runner:[fe80::1]:7337
 //   fake:0,fake:1   two that are made of arithmetic, for --measure fake
 //
 // All devices of a tuning are for one target: what is timed on one is held against what is timed on
@@ -22,7 +24,12 @@
 
 #define SEER_DEVICES_MAX 32
 
-typedef enum { SEER_DEVICE_CPU, SEER_DEVICE_FAKE, SEER_DEVICE_KIND_COUNT } seer_device_kind;
+typedef enum {
+  SEER_DEVICE_CPU,
+  SEER_DEVICE_FAKE,
+  SEER_DEVICE_RUNNER,
+  SEER_DEVICE_KIND_COUNT
+} seer_device_kind;
 const char *seer_device_kind_name(seer_device_kind kind);  // "cpu"
 
 typedef struct {
@@ -53,6 +60,11 @@ seer_device_machine seer_device_machine_here(uint32_t threads);
 // processors, than there may be. UNSUPPORTED kinds that are not built yet.
 SEER_MUST_USE seer_status seer_devices_parse(const char *text, const seer_device_machine *machine,
     seer_arena *arena, seer_device_list *out_devices);
+
+// Where a runner is: what stands behind "runner:". *out_host has no brackets, in `arena`; a port
+// that is not named is `port`. INVALID: it is no address.
+SEER_MUST_USE seer_status seer_device_read_address(const char *address, uint16_t port,
+    seer_arena *arena, const char **out_host, uint16_t *out_port);
 
 // Do two of them have threads of one core? Then what one is timed with the other one disturbs.
 bool seer_devices_share_a_core(const char *root, const seer_device_list *devices,

@@ -204,6 +204,9 @@ seer_status seer_target_detect(seer_arena *arena, seer_target *out_target) {
   target.triple = "aarch64-linux-gnu";
   target.features =
       list_features(SEER_ISA_AARCH64, cpuinfo_value(cpuinfo, "Features", arena), arena);
+  // An emulator shows the file of the machine that it runs on; what all have is here, too.
+  if (!seer_target_has_feature(target.features, "neon"))
+    target.features = seer_isa_base_features(SEER_ISA_AARCH64);
   unsigned part = (unsigned)strtoul(cpuinfo_value(cpuinfo, "CPU part", arena), NULL, 16);
   const char *name = "generic";
   for (size_t i = 0; i < SEER_COUNT_OF(parts); i++) {

@@ -9,6 +9,7 @@
 
 #include "base/recover.h"
 #include "choose/tables.h"
+#include "measure/remote/remote.h"
 #include "setup/usage.h"
 #include "tune/compile.h"
 #include "tune/tune.h"
@@ -163,7 +164,7 @@ static seer_status load(seer_tuner *t, const char *model, const char *b) {
   (void)b;
   SEER_TRY(need(t, !t->is_loaded, "a network is loaded already; one tuner is for one network"));
   t->model = seer_arena_strdup(t->arena, model);
-  SEER_TRY(seer_context_find_target(t->context));
+  SEER_TRY(seer_remote_find_target(t->context));
   seer_precise_close(&t->precise);  // of a model that could not be loaded
   SEER_TRY(seer_precise_open(t->context, model, t->arena, &t->precise));
   t->is_loaded = true;
@@ -217,7 +218,7 @@ static seer_status tune(seer_tuner *t, const char *a, const char *b) {
   (void)a, (void)b;
   SEER_TRY(need(t, t->is_loaded, "no network is loaded"));
   SEER_TRY(need(t, !t->tuning.campaign, "tuned already; one tuner tunes once"));
-  SEER_TRY(seer_target_check_here(seer_context_target(t->context)));
+  SEER_TRY(seer_measure_check_target(t->context));
   SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
   seer_status status = tune_judged(t);
   if (!t->tuning.campaign) {  // then it may be tried again

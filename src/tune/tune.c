@@ -31,7 +31,7 @@ typedef struct {
 } tuning;
 
 // Times of a formula or a table are not to be held against those of this machine.
-static bool is_timed_here(const tuning *t) { return t->measure->is_on_device; }
+static bool is_timed_here(const tuning *t) { return seer_measure_is_here(t->context, t->measure); }
 
 // ---- search
 static seer_status search(tuning *t) {

@@ -176,6 +176,21 @@ def of_fleet(folder):
     return found
 
 
+def of_board(folder):
+    """What `devices`, `tune` and the process that speaks for a board read: of one that is there."""
+    key = os.path.join(folder, "runner.key")
+    open(key, "w").write("a secret of a board")
+    board = subprocess.Popen([os.path.join(os.path.dirname(FAMILYSEER), "familyseer-runner"), "--key", key, "--listen", "127.0.0.1:0"],
+                             stdout=subprocess.PIPE, text=True)
+    try:
+        port = board.stdout.readline().split()[-1]
+        return {"devices": reads("devices", "--devices", "runner:127.0.0.1:" + port, "--runner-key", key),
+                "tune": reads("tune", "mlp", "--devices", "runner:127.0.0.1:" + port, "--runner-key", key, "--trials", 4, "--ignore-records", XDG_CACHE_HOME=folder)}
+    finally:
+        board.kill()
+        board.wait()
+
+
 def what_is_taken_is_read():
     seen = {command: set() for command in COMMANDS}
     with tempfile.TemporaryDirectory() as folder:
@@ -185,12 +200,14 @@ def what_is_taken_is_read():
         run("run", os.path.join(folder, "first", "model.so"), "-o", os.path.join(folder, "y"))
         for command, args in runs(folder):
             seen[command] |= reads(command, *args, XDG_CACHE_HOME=folder)
-        for command, names in of_fleet(folder).items():
-            seen[command] |= names
-        for job in ("builder", "runner"):  # whose parent has gone
+        for found in (of_fleet(folder), of_board(folder)):
+            for command, names in found.items():
+                seen[command] |= names
+        for job in ("builder", "runner", "caller"):  # whose parent has gone
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             ours.close()
-            seen["worker"] |= reads("worker", job, theirs.fileno(), status=None, pass_fds=[theirs.fileno()])
+            address = ["127.0.0.1:1"] if job == "caller" else []
+            seen["worker"] |= reads("worker", job, theirs.fileno(), *address, status=None, pass_fds=[theirs.fileno()])
             theirs.close()
     for command in COMMANDS:
         for name in sorted(of_command(command) - seen[command]):

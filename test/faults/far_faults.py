@@ -1,7 +1,7 @@
 """Faults in a fleet: the connection to a server, letters and jobs; and in what workers give up."""
 from fault import Fault as F
 
-FLEET, OS = "src/measure/fleet/", "src/base/os/"
+FLEET, REMOTE, OS = "src/measure/fleet/", "src/measure/remote/", "src/base/os/"
 
 FAR = [
     F("what a reply announces is not counted", "limit", FLEET + "reply.c", "  reader->left_bytes -= n * size;\n", "",
@@ -50,4 +50,13 @@ FAR = [
     F("what the broker forgets stays forgotten", "stale", FLEET + "board.c", "        s->b->is_there = false;\n", "", "cli_fleet"),
     F("what a dead worker had is nobody's", "state", "src/measure/serve/take.c", "    SEER_TRY(claim(t, session[k]));\n",
       "    (void)claim;\n", "cli_fleet"),
+    F("a runner believes anybody", "guard", REMOTE + "link.c", "  if (!seer_hmac_equal(came, own))\n", "  if (n > max_bytes)\n", "test_measure_remote_link"),
+    F("a message for a runner counts again", "guard", REMOTE + "link.c", "seal(&link->from, link->n_received++, frame", "seal(&link->from, 0 * link->n_received++, frame",
+      "test_measure_remote_link"),
+    F("a runner's own answers count as orders", "guard", REMOTE + "link.c", "  link->from = is_board ? down : up;\n", "  link->from = link->to;\n", "test_measure_remote_link"),
+    F("an order is good for any connection", "guard", REMOTE + "link.c", "{n, sizeof *n}}", "{n, 0 * sizeof *n}}", "test_measure_remote_link"),
+    F("there is room for whatever is announced", "limit", REMOTE + "link.c", "  if (out_header->n_bytes > max_bytes)\n", "  if (out_header->n_bytes > SEER_WIRE_MAX_BYTES)\n",
+      "test_measure_remote_link"),
+    F("any word is a secret", "guard", REMOTE + "message.c", "  if (!status && n < LEAST_KEY_BYTES)\n", "  if (!status && n == 0)\n", "test_measure_remote_link"),
+    F("constants of one schedule serve for another", "key", "src/code/constant.c", "    if (kernel->key != key) continue;\n", "", "test_code_constant|test_tune_whole|cli_runner"),
 ]

@@ -7,6 +7,7 @@
 
 #include "fuzz/fuzz.h"
 #include "measure/fleet/letter.h"
+#include "measure/remote/remote.h"
 #include "space/lower.h"
 
 #define MAX_PACK_BYTES (1 << 20)
@@ -30,6 +31,9 @@ typedef union {
   seer_letter_worker worker;
   seer_letter_job job;
   seer_letter_answer answer;
+  seer_remote_ask ask;
+  seer_remote_told told;
+  int exit_status;
 } any;
 
 static void must(seer_status status) {
@@ -68,6 +72,14 @@ static seer_status get(
       return seer_letter_get_job(data, n, arena, &out->job);
     case SEER_WIRE_ANSWER:
       return seer_letter_get_answer(data, n, arena, &out->answer);
+    case SEER_WIRE_ASK:
+      return seer_remote_get_ask(data, n, arena, &out->ask);
+    case SEER_WIRE_TOLD:
+      return seer_remote_get_told(data, n, arena, &out->told);
+    case SEER_WIRE_ENDED:
+      return seer_remote_get_ended(data, n, &out->exit_status);
+    case SEER_WIRE_REFUSED:
+      return seer_remote_get_refused(data, n);
     case SEER_WIRE_BEGUN:
     case SEER_WIRE_END:
       break;
@@ -104,6 +116,13 @@ static void put(seer_wire_type type, seer_text *out, const any *message) {
       return seer_letter_put_job(out, &message->job);
     case SEER_WIRE_ANSWER:
       return seer_letter_put_answer(out, &message->answer);
+    case SEER_WIRE_ASK:
+      return seer_remote_put_ask(out, &message->ask);
+    case SEER_WIRE_TOLD:
+      return seer_remote_put_told(out, &message->told);
+    case SEER_WIRE_ENDED:
+      return seer_remote_put_ended(out, message->exit_status);
+    case SEER_WIRE_REFUSED:
     case SEER_WIRE_BEGUN:
     case SEER_WIRE_END:
       break;

@@ -3,6 +3,7 @@
 
 #include "base/net.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -123,6 +124,104 @@ seer_status seer_net_connect_path(const char *path, uint64_t until_ns, int *out_
   return connect_to((const struct sockaddr *)&address, sizeof address, until_ns, path, out_fd);
 }
 
+// ---- being connected to
+typedef union {
+  struct sockaddr any;
+  struct sockaddr_in four;
+  struct sockaddr_in6 six;
+} internet_address;
+
+static socklen_t bytes_of(const internet_address *address) {
+  return address->any.sa_family == AF_INET6 ? sizeof address->six : sizeof address->four;
+}
+
+// IPv6's "any" takes IPv4, too.
+static internet_address any_address(sa_family_t family, uint16_t port) {
+  internet_address address = {.any = {.sa_family = family}};
+  if (family == AF_INET6)
+    address.six.sin6_port = htons(port);
+  else
+    address.four.sin_port = htons(port);
+  return address;
+}
+
+static bool read_address(const char *text, uint16_t port, internet_address *out) {
+  *out = any_address(AF_INET, port);
+  if (inet_pton(AF_INET, text, &out->four.sin_addr) == 1) return true;
+  *out = any_address(AF_INET6, port);
+  return inet_pton(AF_INET6, text, &out->six.sin6_addr) == 1;
+}
+
+static seer_status listen_at(
+    const internet_address *address, uint32_t n_waiting, const char *name, int *out_fd) {
+  const int on = 1, off = 0;
+  int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return fail(errno, "cannot listen", name);
+  (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (address->any.sa_family == AF_INET6)
+    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (bind(fd, &address->any, bytes_of(address)) == 0 && listen(fd, (int)n_waiting) == 0) {
+    *out_fd = fd;
+    return SEER_OK;
+  }
+  seer_status status = fail(errno, "cannot listen", name);
+  seer_os_close(fd);
+  return status;
+}
+
+seer_status seer_net_listen(const char *address, uint16_t port, uint32_t n_waiting, int *out_fd) {
+  *out_fd = -1;
+  if (seer_os_fault_hits()) return fail(EIO, "cannot listen", address ? address : "port");
+  internet_address at;
+  if (address && !read_address(address, port, &at))
+    return SEER_FAIL(INVALID, "'%s' is no address of IPv4 or IPv6", address);
+  if (address) return listen_at(&at, n_waiting, address, out_fd);
+  char name[32];
+  (void)snprintf(name, sizeof name, "port %u", (unsigned)port);
+  at = any_address(AF_INET6, port);
+  seer_status status = listen_at(&at, n_waiting, name, out_fd);
+  if (!status) return SEER_OK;
+  seer_status_free(status);  // a system without IPv6 has IPv4
+  at = any_address(AF_INET, port);
+  return listen_at(&at, n_waiting, name, out_fd);
+}
+
+uint16_t seer_net_port(int fd) {
+  internet_address address = {0};
+  socklen_t n_bytes = sizeof address;
+  if (getsockname(fd, &address.any, &n_bytes) != 0) return 0;
+  return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
+}
+
+static const char *name_of(const internet_address *address, seer_arena *arena) {
+  char text[INET6_ADDRSTRLEN] = "?";
+  bool is_six = address->any.sa_family == AF_INET6;
+  const void *bytes = is_six ? (const void *)&address->six.sin6_addr : &address->four.sin_addr;
+  (void)inet_ntop(address->any.sa_family, bytes, text, sizeof text);
+  uint16_t port = ntohs(is_six ? address->six.sin6_port : address->four.sin_port);
+  return seer_arena_printf(arena, is_six ? "[%s]:%u" : "%s:%u", text, (unsigned)port);
+}
+
+seer_status seer_net_accept(
+    int fd, uint64_t until_ns, seer_arena *arena, int *out_fd, const char **out_name) {
+  *out_fd = -1;
+  if (seer_os_fault_hits()) return fail(EIO, "cannot accept", "a caller");
+  for (;;) {
+    internet_address address = {0};
+    socklen_t n_bytes = sizeof address;
+    *out_fd = accept4(fd, &address.any, &n_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (*out_fd >= 0) {
+      watch_peer(*out_fd);
+      *out_name = name_of(&address, arena);
+      return SEER_OK;
+    }
+    if (errno != EINTR && errno != EAGAIN) return fail(errno, "cannot accept", "a caller");
+    bool has_called;
+    if (!seer_os_poll_in(&fd, 1, left_of(until_ns), &has_called))
+      return SEER_FAIL(TIMEOUT, "nobody has called");
+  }
+}
+
 // ---- bytes
 seer_status seer_net_send(
     int fd, const void *data, size_t n_bytes, uint64_t until_ns, const char *name) {
@@ -146,4 +245,11 @@ seer_status seer_net_receive(
     if (!seer_os_poll_in(&fd, 1, left_of(until_ns), &is_ready))
       return SEER_FAIL(TIMEOUT, "%s: no answer in time", name);
   }
+}
+
+seer_status seer_net_receive_all(
+    int fd, void *data, size_t n_bytes, uint64_t until_ns, const char *name) {
+  for (size_t at = 0, n; at < n_bytes; at += n)
+    SEER_TRY(seer_net_receive(fd, (uint8_t *)data + at, n_bytes - at, until_ns, name, &n));
+  return SEER_OK;
 }

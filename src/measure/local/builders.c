@@ -175,7 +175,7 @@ seer_status seer_builders_start(seer_builders *all, const seer_child_home *home,
   for (uint32_t k = 0; k < n; k++) {
     seer_builder *b = &all->builder[all->n];
     b->job = NO_JOB;
-    seer_child_init(&b->child, home, "builder", &places[k % n_places]);
+    seer_child_init(&b->child, home, "builder", NULL, &places[k % n_places]);
     seer_status status = seer_child_start(&b->child, k == 0 ? SEER_LOCAL_START_PATIENCE_NS : 0);
     if (status && k > 0) {
       seer_log(

@@ -1,5 +1,6 @@
 // endpoint.h - a device, as who hands out work sees it: something that is asked one thing at a time
-// and answers, or does not. A process on this machine is one (endpoint_child.c), arithmetic another
+// and answers, or does not. A process on this machine, or one that speaks for a runner elsewhere,
+// is one (endpoint_child.c), arithmetic another
 // one (endpoint_fake.c).
 //
 // A request is followed by any number of `poll`, then `answer` when its descriptor can be read, and
@@ -27,6 +28,7 @@ typedef struct {
   const char *name;  // "cpu:0-3"
   // Nothing is timed on it while somebody else works on one of these. NULL: it needs none. Kept.
   const cpu_set_t *processors;
+  const char *address;  // of a runner on another machine, "pi4:7337"; NULL: it is here. Kept.
 } seer_endpoint_facts;
 
 typedef struct seer_endpoint seer_endpoint;
@@ -51,7 +53,8 @@ struct seer_endpoint {
   const seer_endpoint_desc *desc;
 };
 
-// A runner on this machine. `home` is kept. Errors: as seer_child_start.
+// A runner on this machine, or the caller of one elsewhere. `home` is kept. Errors: as
+// seer_child_start.
 typedef struct {
   seer_endpoint endpoint;
   seer_child child;

@@ -59,6 +59,7 @@ static const seer_endpoint_desc desc = {.describe = describe,
 seer_status seer_endpoint_child_start(seer_endpoint_child *out, const seer_child_home *home,
     const seer_endpoint_facts *facts, uint64_t patience_ns) {
   *out = (seer_endpoint_child){.endpoint = {&desc}, .facts = *facts};
-  seer_child_init(&out->child, home, "runner", facts->processors);
+  const char *job = facts->address ? "caller" : "runner";
+  seer_child_init(&out->child, home, job, facts->address, facts->processors);
   return seer_child_start(&out->child, patience_ns);
 }

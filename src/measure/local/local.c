@@ -13,47 +13,6 @@
 
 #define RUN_LIMIT_FACTOR 500  // of the best known time, plus RUN_LIMIT_SLACK_S
 #define RUN_LIMIT_SLACK_S 2.0
-// A comparison's or a check's: so many times what its runs are known to take. Of a kernel that was
-// never timed each run may take as long as --timeout says.
-#define KNOWN_LIMIT_FACTOR 10
-#define UNCOUNTED_RUNS 4  // of each kernel, before its pairs
-#define SLOW_REFERENCE 200  // times the candidate: what it is checked against is not tiled
-
-// What is known of a kernel that has been timed: all that a twin of it needs, as values of a table.
-typedef struct {
-  double seconds;
-  seer_measured_class cls;
-  bool is_raced_out;
-} twin;
-enum { TWIN_VALUES = 2 };
-_Static_assert(sizeof(twin) <= TWIN_VALUES * sizeof(uint64_t), "a twin fits");
-
-// ---- twins
-static uint64_t twin_key(uint32_t task, uint64_t object_hash) {
-  return seer_hash_u64(object_hash, task + 1);
-}
-
-// What one run of a kernel takes, as far as it was timed; else the longest that it may.
-static double run_seconds(
-    const seer_measurer *m, uint32_t device, uint32_t task, const seer_built *build) {
-  const uint64_t *known =
-      seer_table_values(&m->device[device].twins, twin_key(task, build->object_hash));
-  twin first = {0};
-  if (known) memcpy(&first, known, sizeof first);
-  bool is_timed = known && first.cls == SEER_MEASURED_OK && first.seconds > 0;
-  return is_timed ? fmin(m->run_timeout_s, KNOWN_LIMIT_FACTOR * first.seconds) : m->run_timeout_s;
-}
-
-static void result_of_twin(const twin *t, seer_measure_result *out) {
-  *out = (seer_measure_result){.cls = t->cls,
-      .is_raced_out = t->is_raced_out,
-      .is_twin = true,
-      .seconds = t->seconds,
-      .n_samples = t->seconds > 0,
-      .sample = {t->seconds}};
-  if (t->cls != SEER_MEASURED_OK)
-    (void)snprintf(out->message, sizeof out->message, "as equal code before it");
-}
 
 // A request's own timing lasts as long as --min-repeat says, where it was given.
 static seer_timing timing_of(const seer_measurer *m, const seer_measure_request *request) {
@@ -69,14 +28,6 @@ static seer_text *start_order(
   seer_text_init(text, m->batch);
   *out = (seer_endpoint_order){.type = type, .message = text, .limit_s = limit_s};
   return text;
-}
-
-static seer_status order_task(const seer_measurer *m, uint32_t task, seer_endpoint_order *out) {
-  uint64_t index;
-  SEER_TRY(seer_measure_index_of(m->tasks.by_id, task, &index));
-  out->index = (size_t)index;
-  out->task = &m->tasks.task[index].message;
-  return SEER_OK;
 }
 
 // ---- measuring
@@ -111,14 +62,11 @@ static seer_status order_run(
   seer_measurer *m = b->m;
   const seer_measure_request *request = &b->requests[job];
   const seer_built *build = &b->builds[job];
-  const uint64_t *known = request->is_witness
-      ? NULL
-      : seer_table_values(&m->device[device].twins, twin_key(request->task, build->object_hash));
-  *out_is_done = known != NULL;
-  if (known) {
-    twin first;
-    memcpy(&first, known, sizeof first);
-    result_of_twin(&first, &b->results[job]);
+  seer_twin first;
+  *out_is_done = !request->is_witness &&
+      seer_twins_find(&m->device[device].twins, request->task, build->object_hash, &first);
+  if (*out_is_done) {
+    seer_twin_result(&first, &b->results[job]);
     b->results[job].device = device;
     return SEER_OK;
   }
@@ -129,7 +77,7 @@ static seer_status order_run(
   *message = (seer_message_run){request->task, best_s, timing_of(m, request), *build->kernel};
   seer_text *text = start_order(m, SEER_WIRE_RUN, limit_s, out);
   seer_message_put_run(text, message);
-  return order_task(m, request->task, out);
+  return seer_local_order_task(m, request->task, out);
 }
 
 // A result that is the candidate's own, of whatever class.
@@ -144,10 +92,8 @@ static void keep_result(batch *b, uint32_t job, uint32_t device) {
   if (request->is_witness || result->cls == SEER_MEASURED_RUN_CRASH ||
       result->cls == SEER_MEASURED_DEVICE_LOST)
     return;
-  uint64_t key = twin_key(request->task, b->builds[job].object_hash);
-  const twin first = {result->seconds, result->cls, result->is_raced_out};
-  (void)seer_table_add(&d->twins, key);
-  memcpy(seer_table_values(&d->twins, key), &first, sizeof first);
+  const seer_twin first = {result->seconds, result->cls, result->is_raced_out};
+  seer_twins_add(&d->twins, request->task, b->builds[job].object_hash, &first);
 }
 
 static seer_status take_run(
@@ -280,220 +226,6 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
   return SEER_OK;
 }
 
-// ---- checking and comparing
-// A runner may die of something else than its candidate, and a winner is not given up for that: it
-// has crashed only if two runners died over it, which is what the queue counts.
-typedef struct {
-  seer_measurer *m;
-  uint32_t device;  // or SEER_MEASURE_HOME
-  uint32_t task;
-  seer_wire_type type;
-  const seer_text *text;
-  double limit_s;
-  seer_status (*read)(void *answer, const void *payload, size_t n_bytes, seer_arena *arena);
-  void *answer;
-  seer_measured_class cls;
-  char message[SEER_MEASURE_MESSAGE_BYTES];
-} question;
-
-static seer_status order_question(
-    void *user, uint32_t job, uint32_t device, seer_endpoint_order *out, bool *out_is_done) {
-  (void)job, (void)device, (void)out_is_done;
-  const question *q = user;
-  *out = (seer_endpoint_order){.type = q->type, .message = q->text, .limit_s = q->limit_s};
-  return order_task(q->m, q->task, out);
-}
-
-static seer_status take_reply(
-    void *user, uint32_t job, uint32_t device, const void *payload, size_t n_bytes) {
-  (void)job, (void)device;
-  question *q = user;
-  return q->read(q->answer, payload, n_bytes, q->m->batch);
-}
-
-static void fail_question(
-    void *user, uint32_t job, uint32_t device, seer_measured_class cls, const char *why) {
-  (void)job, (void)device;
-  question *q = user;
-  q->cls = cls;
-  (void)snprintf(q->message, sizeof q->message, "%s", why);
-}
-
-static uint32_t device_of(const seer_measurer *m, uint32_t device) {
-  return device == SEER_MEASURE_HOME ? seer_devices_home(&m->devices) : device;
-}
-
-// On one device; at home on another one when that was lost over it, and no candidate's fault it is.
-static seer_status ask_one(question *q) {
-  seer_measurer *m = q->m;
-  do {
-    seer_queue queue;
-    seer_queue_init(&queue, 1, m->batch);
-    queue.job[0].wanted = device_of(m, q->device);
-    seer_queue_built(&queue, 0, true);
-    q->cls = SEER_MEASURED_OK;
-    const seer_device_work work = {.user = q,
-        .queue = &queue,
-        .arena = m->batch,
-        .order = order_question,
-        .take = take_reply,
-        .fail = fail_question};
-    SEER_TRY(seer_devices_run(&m->devices, &work));
-  } while (q->cls == SEER_MEASURED_DEVICE_LOST && q->device == SEER_MEASURE_HOME);
-  return SEER_OK;
-}
-
-static seer_status read_checked(
-    void *answer, const void *payload, size_t n_bytes, seer_arena *arena) {
-  return seer_message_get_result(payload, n_bytes, arena, answer);
-}
-
-// What evaluates the constants that the kernels pack: runners have no compiler for it.
-static seer_status add_constants(seer_measurer *m, const seer_sketch_list *sketches,
-    const seer_schedule *schedule, const seer_kernel *kernel, seer_constant_kernels *out) {
-  const seer_dag *dag = sketches->sketch[schedule->sketch]->dag;
-  for (uint32_t a = 0; a < kernel->n_arg; a++) {
-    const seer_kernel_arg *arg = &kernel->arg[a];
-    if (arg->storage != SEER_STORE_PACKED) continue;
-    if (dag->buf[arg->pack->source_buf].kind != SEER_BUF_STAGE) continue;
-    SEER_TRY(seer_constant_compile(
-        dag, arg->pack->source_buf, seer_context_target(m->context), m->batch, out));
-  }
-  return SEER_OK;
-}
-
-static seer_status local_check(seer_measurer *m, const seer_measure_request *request,
-    seer_measured_class *out_class, char *message, size_t message_bytes) {
-  uint64_t index;
-  SEER_TRY(seer_measure_index_of(m->tasks.by_id, request->task, &index));
-  const seer_sketch_list *sketches = m->tasks.task[index].task.sketches;
-  seer_schedule reference;
-  seer_schedule_default(sketches, 0, &reference);
-  seer_built builds[2];
-  seer_measure_result results[2], answer = {.cls = SEER_MEASURED_OK};
-  const seer_schedule schedules[2] = {request->schedule, reference};
-  SEER_TRY(seer_kept_build(m, request->task, schedules, 2, builds, results));
-  for (int i = 0; i < 2; i++) {
-    if (builds[i].is_built) continue;
-    *out_class = results[i].cls;
-    (void)snprintf(message, message_bytes, "%s", results[i].message);
-    return SEER_OK;
-  }
-  seer_message_check *order = SEER_NEW(m->batch, seer_message_check);
-  *order = (seer_message_check){request->task,
-      {seer_schedule_print(sketches, &request->schedule, m->batch),
-          seer_schedule_print(sketches, &reference, m->batch)},
-      {*builds[0].kernel, *builds[1].kernel}, {0}};
-  for (int i = 0; i < 2; i++) {
-    seer_status status =
-        add_constants(m, sketches, &schedules[i], builds[i].kernel, &order->constants);
-    if (!status) continue;
-    *out_class = SEER_MEASURED_BUILD_ERROR;
-    (void)snprintf(message, message_bytes, "%s", seer_status_message(status));
-    seer_status_free(status);
-    return SEER_OK;
-  }
-  seer_text text;
-  seer_text_init(&text, m->batch);
-  seer_message_put_check(&text, order);
-  double run_s = run_seconds(m, device_of(m, SEER_MEASURE_HOME), request->task, &builds[0]);
-  question q = {.m = m,
-      .device = SEER_MEASURE_HOME,
-      .task = request->task,
-      .type = SEER_WIRE_CHECK,
-      .text = &text,
-      .limit_s = 6 * m->run_timeout_s + SLOW_REFERENCE / KNOWN_LIMIT_FACTOR * run_s,
-      .read = read_checked,
-      .answer = &answer};
-  SEER_TRY(ask_one(&q));
-  *out_class = q.cls ? q.cls : answer.cls;
-  (void)snprintf(message, message_bytes, "%s", q.cls ? q.message : answer.message);
-  return SEER_OK;
-}
-
-// The kernels that were built, into *order; the baseline, which was, is last.
-static void list_built(const seer_built *builds, uint32_t n, seer_message_compare *order) {
-  for (uint32_t i = 0; i < n; i++) {
-    if (builds[i].is_built) order->kernel[order->n++] = *builds[i].kernel;
-  }
-  order->kernel[order->n] = *builds[n].kernel;
-}
-
-typedef struct {
-  uint32_t n, n_pairs;  // that were asked for
-  seer_message_compared *answer;
-} compared;
-
-static seer_status read_compared(
-    void *user, const void *payload, size_t n_bytes, seer_arena *arena) {
-  const compared *c = user;
-  const seer_message_compared *answer = c->answer;
-  SEER_TRY(seer_message_get_compared(payload, n_bytes, arena, c->answer));
-  bool is_asked = answer->n == c->n && answer->n_pairs == c->n_pairs;
-  if (answer->cls != SEER_MEASURED_OK || is_asked) return SEER_OK;
-  return SEER_FAIL(CORRUPT, "%u pairs of %u contenders, asked were %u of %u", answer->n_pairs,
-      answer->n, c->n_pairs, c->n);
-}
-
-static seer_status local_compare(seer_measurer *m, uint32_t device, uint32_t task,
-    const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
-    seer_measure_ab *out_ab, seer_measure_pair *out_pairs) {
-  SEER_ASSERT(n <= SEER_MEASURE_MAX_CONTENDERS, "%u contenders", n);
-  SEER_ASSERT(n_pairs >= 1 && n_pairs <= SEER_MEASURE_MAX_PAIRS, "%u pairs", n_pairs);
-  memset(out_ab, 0, n * sizeof(*out_ab));
-  seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS + 1];
-  seer_built builds[SEER_MEASURE_MAX_CONTENDERS + 1];
-  seer_measure_result results[SEER_MEASURE_MAX_CONTENDERS + 1];
-  memcpy(schedules, contenders, n * sizeof(*schedules));
-  schedules[n] = *baseline;
-  SEER_TRY(seer_kept_build(m, task, schedules, n + 1, builds, results));
-  for (uint32_t i = 0; i < n; i++) out_ab[i].cls = results[builds[n].is_built ? i : n].cls;
-  if (!builds[n].is_built) {
-    seer_log(m->context, "measure", 0, "task %u: what it is compared with cannot be built: %s",
-        task, results[n].message);
-    return SEER_OK;
-  }
-  seer_message_compare *order = SEER_NEW(m->batch, seer_message_compare);
-  order->task = task;
-  order->n_pairs = n_pairs;
-  list_built(builds, n, order);
-  if (order->n == 0) return SEER_OK;
-  seer_text text;
-  seer_text_init(&text, m->batch);
-  seer_message_put_compare(&text, order);
-  compared c = {order->n, n_pairs, SEER_NEW(m->batch, seer_message_compared)};
-  double limit_s = m->run_timeout_s;  // for all that is no run
-  uint32_t at = device_of(m, device);
-  for (uint32_t i = 0; i <= n; i++)
-    if (builds[i].is_built)
-      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, at, task, &builds[i]);
-  question q = {.m = m,
-      .device = device,
-      .task = task,
-      .type = SEER_WIRE_COMPARE,
-      .text = &text,
-      .limit_s = limit_s,
-      .read = read_compared,
-      .answer = &c};
-  SEER_TRY(ask_one(&q));
-  const seer_message_compared *answer = c.answer;
-  seer_measured_class cls = q.cls ? q.cls : answer->cls;
-  if (cls != SEER_MEASURED_OK) {
-    seer_log(m->context, "measure", 1, "task %u: no comparison: %s", task,
-        q.cls ? q.message : answer->message);
-    for (uint32_t i = 0; i < n; i++)
-      if (builds[i].is_built) out_ab[i].cls = cls;
-    return SEER_OK;
-  }
-  for (uint32_t i = 0, k = 0; i < n; i++) {
-    if (!builds[i].is_built) continue;
-    const seer_measure_pair *pairs = &answer->pair[k++ * n_pairs];
-    out_ab[i] = seer_measure_summarise(pairs, n_pairs);
-    if (out_pairs) memcpy(&out_pairs[i * n_pairs], pairs, n_pairs * sizeof(*pairs));
-  }
-  return SEER_OK;
-}
-
 // ---- life
 static void local_close(seer_measurer *m) {
   if (!m) return;
@@ -533,8 +265,12 @@ static seer_status find_program(seer_measurer *m) {
 static seer_status start_devices(seer_measurer *m) {
   for (uint32_t k = 0; k < m->places.n_devices; k++) {
     seer_local_device *d = &m->device[k];
-    const seer_endpoint_facts facts = {m->places.name[k], &m->places.device[k]};
-    d->twins.n_values = TWIN_VALUES;
+    const char *name = m->places.name[k];
+    const bool is_elsewhere = seer_measure_is_elsewhere(m->context);
+    const seer_endpoint_facts facts = {.name = name,
+        .processors = is_elsewhere ? NULL : &m->places.device[k],
+        .address = is_elsewhere ? strchr(name, ':') + 1 : NULL};
+    seer_twins_init(&d->twins);
     seer_devices_add(&m->devices, &d->endpoint.endpoint);
     SEER_TRYF(
         seer_endpoint_child_start(&d->endpoint, &m->home, &facts, SEER_LOCAL_START_PATIENCE_NS),
@@ -545,9 +281,9 @@ static seer_status start_devices(seer_measurer *m) {
 
 static seer_status find_places(seer_measurer *m) {
   const seer_device_list *devices = seer_context_devices(m->context);
-  if (devices->n > 0 && devices->device[0].kind != SEER_DEVICE_CPU)
+  if (devices->n > 0 && devices->device[0].kind == SEER_DEVICE_FAKE)
     return SEER_FAIL(INVALID,
-        "device %s is of kind %s, which measurer local has none of: it has cpu",
+        "device %s is of kind %s, which measurer local has none of: it has cpu and runner",
         devices->device[0].name, seer_device_kind_name(devices->device[0].kind));
   const seer_device_machine here = seer_device_machine_here(0);
   int64_t n = seer_context_i64(m->context, SEER_OPT_BUILDERS);
@@ -570,6 +306,9 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   m->devices.context = context;
   m->home.target_flag =
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));
+  if (seer_measure_is_elsewhere(context))
+    m->home.key_flag = seer_arena_printf(
+        m->arena, "--runner-key=%s", seer_context_str(context, SEER_OPT_RUNNER_KEY));
   m->run_timeout_s = seer_context_f64(context, SEER_OPT_TIMEOUT);
   m->timing.least_s = seer_context_f64(context, SEER_OPT_MIN_REPEAT);
   seer_child_tell_confinement(context);
@@ -613,5 +352,5 @@ const seer_measure_desc seer_measure_local = {.name = "local",
     .set_pace = local_set_pace,
     .add_task = local_add_task,
     .measure = local_measure,
-    .check = local_check,
-    .compare = local_compare};
+    .check = seer_local_check,
+    .compare = seer_local_compare};

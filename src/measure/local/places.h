@@ -4,6 +4,7 @@
 //   some processors are left builders have these, without the siblings of what is timed on where
 //                            others are there, and go on while candidates are timed
 //   none is left             each builder has a device's, and takes turns with that one
+//   devices are elsewhere    builders have all processors
 //
 // Pure but for the system's topology. Threads: any.
 #ifndef SEER_MEASURE_LOCAL_PLACES_H

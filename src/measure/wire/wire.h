@@ -1,9 +1,9 @@
 // wire.h - messages as bytes: a frame, then a payload of fields. How they travel is not known here:
-// over a socket between a tuner and its worker processes (socket.h), or through a fleet's broker
-// (fleet/). Both ends are this program, of one revision; nothing is believed for that: a worker may
-// die in the middle of anything, be another program, or have had its memory written over by a
-// candidate. So sizes, type, version and a hash are checked for every message, and every field is
-// checked when it is read (message.h).
+// over a socket between a tuner and its worker processes (socket.h), from there to another machine
+// (remote/), or through a fleet's broker (fleet/). Both ends are this program, of one revision;
+// nothing is believed for that: a worker may die in the middle of anything, be another program, or
+// have had its memory written over by a candidate. So sizes, type, version and a hash are checked
+// for every message, and every field is checked when it is read (message.h).
 //
 // A frame, 32 bytes, numbers little-endian:
 //   0 "SEER"   4 u16 version   6 u16 type   8 u32 seq   12 u32 zero   16 u64 n_bytes   24 u64 hash
@@ -36,6 +36,11 @@ typedef enum {
   SEER_WIRE_WORKER,  // worker: that it is there, and what it does
   SEER_WIRE_JOB,  // tuner -> any worker, or a certain one
   SEER_WIRE_ANSWER,  // worker -> tuner
+  // Between a caller and a runner on another machine (remote/remote.h)
+  SEER_WIRE_ASK,
+  SEER_WIRE_TOLD,
+  SEER_WIRE_ENDED,
+  SEER_WIRE_REFUSED,  // caller -> parent, in place of a hello: why there is no runner
   SEER_WIRE_END
 } seer_wire_type;
 

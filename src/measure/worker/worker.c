@@ -3,13 +3,17 @@
 #include <string.h>
 
 #include "measure/backends.h"
+#include "measure/remote/remote.h"
 #include "measure/worker/worker.h"
 
 seer_status seer_worker_main(seer_context *context, int argc, char **argv) {
   static const seer_worker_job *const jobs[] = {&seer_worker_builder, &seer_worker_runner};
+  bool is_caller = argc == 3 && strcmp(argv[0], "caller") == 0;
+  if (is_caller) return seer_remote_call(context, argv[2], atoi(argv[1]));
   if (argc != 2)
-    return SEER_FAIL(
-        INVALID, "worker: expected <builder|runner> <socket>; it is started by `tune`");
+    return SEER_FAIL(INVALID,
+        "worker: expected <builder|runner> <socket>, or caller <socket> <address>; it is started "
+        "by `tune`");
   for (size_t k = 0; k < SEER_COUNT_OF(jobs); k++)
     if (strcmp(argv[0], jobs[k]->name) == 0)
       return seer_worker_serve(context, jobs[k], atoi(argv[1]));

@@ -1,7 +1,7 @@
 // worker.h - the worker process: one program, several jobs. A builder turns schedules into objects;
 // a runner loads objects, times them, checks their answers and compares them. `familyseer worker
-// <builder|runner> <fd of its socket>`; runners on boards are a program of their own
-// (measure/board/).
+// <builder|runner> <fd of its socket>`; runners on boards are a program of their own, and a third
+// job speaks for them here (measure/remote/).
 //
 //   loop     tasks, and requests one after the other, whatever the job
 //   build    a builder's requests (loads a compiler)

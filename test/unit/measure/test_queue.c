@@ -75,7 +75,7 @@ typedef struct {
 } made_up;
 
 static seer_endpoint_facts describe(const seer_endpoint *e) {
-  return (seer_endpoint_facts){"made-up", ((const made_up *)e)->processors};
+  return (seer_endpoint_facts){.name = "made-up", .processors = ((const made_up *)e)->processors};
 }
 
 static seer_status ask(seer_endpoint *e, const seer_endpoint_order *order) {
