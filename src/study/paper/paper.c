@@ -6,9 +6,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/os.h"
 #include "base/os/parallel.h"
 #include "base/recover.h"
+#include "measure/wire/revision.h"
+#include "study/paper/kept.h"
 #include "study/paper/published.h"
 
 const char *const seer_paper_policies[] = {"ansor", "ansor-quarter", "familyseer",
@@ -32,6 +35,8 @@ bool seer_paper_has_study(const char *name) {
   return false;
 }
 
+#define KEPT_FOLDER "kept"
+
 // ---- pieces of work
 typedef struct {
   uint32_t network, policy, seed;
@@ -47,6 +52,7 @@ typedef struct {
   seer_paper_data data;
   unsigned needs;
   seer_arena *arena;
+  uint64_t table_hash, pretrained_hash;  // of the files' bytes; 0: there is none
   seer_context **context;  // by thread
   uint32_t n_thread;
   size_t n_piece, cap_piece;
@@ -60,14 +66,46 @@ typedef struct {
   seer_context *context;
 } working;
 
+// ---- what is kept of a study that was ended
+static seer_study_kept_piece kept_piece(
+    const plan *p, const piece *one, const seer_context *context) {
+  const seer_paper_options *o = p->options;
+  const char *what = one->accuracies
+      ? seer_arena_printf(one->arena, "models samples=%u groupings=%d", o->n_samples,
+            (p->needs & SEER_PAPER_GROUPINGS) != 0)
+      : seer_arena_printf(one->arena,
+            "policy=%s only=%u trials=%u round=%u pretrained=%s/%016" PRIx64,
+            p->data.policy[one->policy], one->only, o->trials_a_task, o->round_size,
+            o->pretrained ? o->pretrained : "", p->pretrained_hash);
+  return (seer_study_kept_piece){seer_os_path_join(one->arena, o->folder, KEPT_FOLDER),
+      seer_arena_printf(one->arena,
+          "sources=%s table=%016" PRIx64
+          " max-weights=%g without=%s no-pretrained=%d network=%s seed=%u %s",
+          seer_revision(), p->table_hash, seer_context_f64(context, SEER_OPT_MAX_WEIGHTS),
+          seer_context_str(context, SEER_OPT_WITHOUT),
+          seer_context_bool(context, SEER_OPT_NO_PRETRAINED), p->data.network[one->network],
+          one->seed + 1, what)};
+}
+
+static seer_status hash_file(const char *path, uint64_t *out_hash) {
+  seer_os_map map;
+  SEER_TRY(seer_os_map_file(path, &map));
+  *out_hash = seer_hash_bytes(map.data, map.n_bytes, 1);
+  seer_status status = seer_os_map_check(&map);
+  seer_os_unmap(&map);
+  return status;
+}
+
 static seer_status measure_models(const plan *p, piece *one, seer_context *context) {
+  const seer_study_kept_piece kept = kept_piece(p, one, context);
+  if (seer_study_kept_find_accuracies(&kept, one->arena, one->accuracies)) return SEER_OK;
   SEER_TRY(seer_accuracies_measure(context, p->options->times, p->data.network[one->network],
       p->options->n_samples, one->seed + 1, (p->needs & SEER_PAPER_GROUPINGS) != 0, one->arena,
       one->accuracies));
   p->options->tell(p->options->user,
       seer_arena_printf(one->arena, "%s, cost models, seed %u: %.1f s",
           p->data.network[one->network], one->seed + 1, one->accuracies->seconds));
-  return SEER_OK;
+  return seer_study_kept_write_accuracies(&kept, one->arena, one->accuracies);
 }
 
 static seer_status measure_run(const plan *p, piece *one, seer_context *context) {
@@ -82,13 +120,15 @@ static seer_status measure_run(const plan *p, piece *one, seer_context *context)
       .trials_a_task = o->trials_a_task,
       .round_size = o->round_size,
       .pretrained = o->pretrained};
+  const seer_study_kept_piece kept = kept_piece(p, one, context);
+  if (seer_study_kept_find_run(&kept, o->times, one->arena, one->run)) return SEER_OK;
   SEER_TRY(seer_run_measure(context, &options, one->arena, one->run));
   o->tell(o->user,
       seer_arena_printf(one->arena, "%s, %s%s%s, seed %u: %u trials in %.1f s", options.network,
           options.policy, one->only == SEER_TUNING_ALL ? "" : " on ",
           one->only == SEER_TUNING_ALL ? "" : one->run->task[0].name, one->seed + 1,
           one->run->n_trial, one->run->seconds));
-  return SEER_OK;
+  return seer_study_kept_write_run(&kept, o->times, one->arena, one->run);
 }
 
 static seer_status work(void *user) {
@@ -177,6 +217,8 @@ static seer_status make_plan(plan *p, const seer_context *context) {
       .n_samples = o->n_samples,
       .arena = p->arena};
   SEER_TRY(choose_policies(p));
+  SEER_TRY(hash_file(o->path, &p->table_hash));
+  if (o->pretrained && o->pretrained[0]) SEER_TRY(hash_file(o->pretrained, &p->pretrained_hash));
   if (p->needs & SEER_PAPER_MODELS) plan_models(p);
   if (p->needs & (SEER_PAPER_REFERENCE | SEER_PAPER_POLICIES)) plan_runs(p);
   if (p->needs & SEER_PAPER_ALONE) SEER_TRY(plan_alone(p));
@@ -250,6 +292,8 @@ seer_status seer_paper_make(const seer_context *context, const seer_paper_option
     status = take_status(&p);
   }
   if (!status) status = write_files(&p);
+  // It has ended well: what was kept is in the files.
+  if (!status) status = seer_os_remove_tree(seer_os_path_join(arena, options->folder, KEPT_FOLDER));
   for (uint32_t t = 0; p.context && t < p.n_thread; t++) seer_context_destroy(p.context[t]);
   for (size_t i = 0; i < p.n_piece; i++) seer_arena_destroy(p.piece[i].arena);
   seer_arena_destroy(arena);

@@ -4,8 +4,9 @@
 // Writes <folder>/<study>.csv for each study, <folder>/study.html and <folder>/study.md. The same
 // table and options give the same files, whatever the number of threads, but for wall times.
 // Threads: one calls; what is measured is spread over several. Errors: of the table, of options, of
-// tunings and models (the first in the order of the list), of files; without all results nothing
-// is written.
+// tunings and models (the first in the order of the list), of files; without all results no page
+// is written. What was measured by then is kept in <folder>/kept (kept.h), and a study with the
+// same table, options and program goes on from it.
 #ifndef SEER_STUDY_PAPER_PAPER_H
 #define SEER_STUDY_PAPER_PAPER_H
 

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "learn/family.h"
 #include "study/operators.h"
+#include "study/paper/kept.h"
 #include "study/paper/page.h"
 #include "study/paper/paper.h"
 #include "study/paper/published.h"
@@ -225,11 +227,131 @@ static void curves_end_where_tasks_do(void **state) {
   close_world(&w);
 }
 
+// ---- what is kept
+typedef struct {
+  const char *folder, *in_the_way;  // is made when something has been measured; NULL: nothing is
+  uint32_t n_told;
+} told;
+
+static void hear(void *user, const char *text) {
+  (void)text;
+  told *t = user;
+  if (t->n_told++ == 0 && t->in_the_way) must(seer_os_make_dirs(t->in_the_way));
+}
+
+static seer_status make(world *w, told *t) {
+  static const char *const policies[] = {"round-robin"};
+  static const char *const networks[] = {"mlp"};
+  const seer_paper_options options = {.times = &w->times,
+      .path = TABLE,
+      .folder = t->folder,
+      .study = SEER_PAPER_ALL,
+      .n_network = 1,
+      .network = networks,
+      .n_policy = 1,
+      .policy = policies,
+      .n_seed = 1,
+      .trials_a_task = 8,
+      .round_size = 4,
+      .n_samples = 8,
+      .pretrained = "",
+      .tell = hear,
+      .user = t};
+  must(seer_context_set(w->own, "search-threads", "1"));
+  return seer_paper_make(w->own, &options);
+}
+
+static const char *text_of(const world *w, const char *folder, const char *name) {
+  char *text;
+  must(
+      seer_os_read_file(seer_os_path_join(w->arena, folder, name), w->arena, 1 << 20, &text, NULL));
+  return text;
+}
+
+// A study that could not be written is written without anything being measured again.
+static void a_study_goes_on(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  const char *folder;
+  must(seer_os_temp_dir("seer-study", w.arena, &folder));
+  told first = {.folder = seer_os_path_join(w.arena, folder, "first")},
+       again = {.folder = seer_os_path_join(w.arena, folder, "again")};
+  must(make(&w, &first));
+  again.in_the_way = seer_os_path_join(w.arena, again.folder, "fig8.csv");
+  seer_status status = make(&w, &again);
+  assert_non_null(status);
+  seer_status_free(status);
+  assert_true(again.n_told == first.n_told && first.n_told > 3);
+  const char *kept = seer_os_path_join(w.arena, again.folder, "kept");
+  assert_true(seer_os_is_dir(kept));
+  must(seer_os_remove_tree(again.in_the_way));
+  again.in_the_way = NULL;
+  must(make(&w, &again));
+  assert_true(again.n_told == first.n_told);
+  assert_false(seer_os_exists(kept));
+  assert_string_equal(text_of(&w, first.folder, "fig7.csv"), text_of(&w, again.folder, "fig7.csv"));
+  assert_string_equal(
+      text_of(&w, first.folder, "table2.csv"), text_of(&w, again.folder, "table2.csv"));
+  must(seer_os_remove_tree(folder));
+  close_world(&w);
+}
+
+// Each byte of a kept file counts, and so does what it was made with.
+static void damage_is_nothing_kept(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  const char *folder, **names;
+  size_t n_names, n;
+  must(seer_os_temp_dir("seer-study", w.arena, &folder));
+  seer_run_task task = {w.times.task[1].name, &w.times.task[1], 3, 2e-3, 1e-3, 5e-4, 17};
+  seer_latency_point points[] = {{0, 0, INFINITY}, {4, 0.5, 6e-3}};
+  const seer_run run = {.n_task = 1,
+      .n_trial = 17,
+      .n_point = 2,
+      .task = &task,
+      .point = points,
+      .warm_trial = 4,
+      .first_trial = 3,
+      .latency_s = 3e-3,
+      .known_s = 1.5e-3,
+      .seconds = 1};
+  const seer_study_kept_piece piece = {folder, "a key"}, other = {folder, "another key"};
+  seer_run found;
+  assert_false(seer_study_kept_find_run(&piece, &w.times, w.arena, &found));
+  must(seer_study_kept_write_run(&piece, &w.times, w.arena, &run));
+  assert_true(seer_study_kept_find_run(&piece, &w.times, w.arena, &found));
+  assert_false(seer_study_kept_find_run(&other, &w.times, w.arena, &found));
+  assert_true(found.task[0].of == &w.times.task[1] && found.task[0].n_trial == 17);
+  assert_true(isinf(found.point[0].latency_s) && found.point[1].latency_s == 6e-3);
+  assert_true(found.warm_trial == 4 && found.first_trial == 3 && found.known_s == 1.5e-3);
+  must(seer_os_list_dir(folder, w.arena, &names, &n_names));
+  assert_int_equal(n_names, 1);
+  const char *path = seer_os_path_join(w.arena, folder, names[0]);
+  char *bytes;
+  must(seer_os_read_file(path, w.arena, 1 << 20, &bytes, &n));
+  for (size_t i = 0; i < n; i++) {
+    bytes[i] ^= 1;
+    must(seer_os_write_file(path, bytes, n));
+    assert_false(seer_study_kept_find_run(&piece, &w.times, w.arena, &found));
+    bytes[i] ^= 1;
+    must(seer_os_write_file(path, bytes, i));
+    assert_false(seer_study_kept_find_run(&piece, &w.times, w.arena, &found));
+  }
+  seer_accuracies none;  // of another kind
+  must(seer_os_write_file(path, bytes, n));
+  assert_false(seer_study_kept_find_accuracies(&piece, w.arena, &none));
+  must(seer_os_remove_tree(folder));
+  close_world(&w);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_and_peaks),
       cmocka_unit_test(intervals_hold_the_mean), cmocka_unit_test(runs_are_compared_strictly),
       cmocka_unit_test(names_say_operators), cmocka_unit_test(the_paper_is_quoted),
       cmocka_unit_test(pages_hold_any_name), cmocka_unit_test(models_know_what_they_were_taught),
-      cmocka_unit_test(curves_end_where_tasks_do)};
+      cmocka_unit_test(curves_end_where_tasks_do), cmocka_unit_test(a_study_goes_on),
+      cmocka_unit_test(damage_is_nothing_kept)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
