@@ -174,9 +174,47 @@ static void test_many_threads(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Kernels of two stages in one list: each is evaluated by its own.
+static void test_one_list(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const winograd_net net = {.n = 1, .h = 8, .w = 8, .ic = 48, .oc = 40, .pad = 1};
+  const seer_formulation *formulations[2] = {
+      &seer_formulation_winograd4, &seer_formulation_winograd2};
+  seer_target *target = SEER_NEW(arena, seer_target);
+  must(seer_target_detect(arena, target));
+  seer_constant_kernels kernels = {0};
+  const seer_dag *dag[2];
+  uint32_t buf[2] = {0, 0};
+  for (int k = 0; k < 2; k++) {
+    double tolerance;
+    const seer_target any = {.vector_bytes = 16, .threads = 1};
+    dag[k] = formulations[k]->make(winograd_net_build(&net, arena), &any, arena, &tolerance);
+    while (strcmp(dag[k]->buf[buf[k]].name, "wu") != 0) buf[k]++;
+    must(seer_constant_compile(dag[k], buf[k], target, arena, &kernels));
+  }
+  assert_true(kernels.n >= 2);
+  for (int k = 0; k < 2; k++) {
+    const void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
+    for (uint32_t b = 0; b < dag[k]->n_buf; b++) {
+      if (dag[k]->buf[b].kind != SEER_BUF_WEIGHT) continue;
+      float *data = SEER_NEW_ARRAY(arena, float, (size_t)seer_dag_buf_elems(&dag[k]->buf[b]));
+      for (int64_t i = 0; i < seer_dag_buf_elems(&dag[k]->buf[b]); i++)
+        data[i] = (float)(i % 17) - 8.5f;
+      input[b] = data;
+    }
+    size_t n_bytes = (size_t)seer_dag_buf_elems(&dag[k]->buf[buf[k]]) * sizeof(float);
+    void *want = seer_arena_alloc(arena, n_bytes, 64), *got = seer_arena_alloc(arena, n_bytes, 64);
+    must(seer_constant_eval(dag[k], buf[k], input, 0, want));
+    must(seer_constant_eval_with(&kernels, target, dag[k], buf[k], input, 0, got));
+    assert_memory_equal(want, got, n_bytes);
+  }
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_transformed_weights),
       cmocka_unit_test(test_chain), cmocka_unit_test(test_without_loads),
-      cmocka_unit_test(test_many_threads)};
+      cmocka_unit_test(test_many_threads), cmocka_unit_test(test_one_list)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
