@@ -1,6 +1,5 @@
 // answer.c - the board's end: callers, one after the other, each with a runner of its own. The
 // contract: remote.h.
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/confine.h"

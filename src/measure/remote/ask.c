@@ -1,5 +1,4 @@
 // ask.c - the caller's end: to a board and back. The contract: remote.h.
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,12 +57,12 @@ static seer_status explain(seer_status status, const char *name) {
 }
 
 static seer_status ask(
-    seer_link *link, const seer_remote_ask *ask, seer_arena *arena, seer_remote_told *out) {
+    seer_link *link, const seer_remote_ask *order, seer_arena *arena, seer_remote_told *out) {
   seer_text text;
   seer_wire_header header;
   const void *payload;
   seer_text_init(&text, arena);
-  seer_remote_put_ask(&text, ask);
+  seer_remote_put_ask(&text, order);
   uint64_t until_ns = seer_os_now_ns() + ANSWER_NS;
   SEER_TRY(seer_link_send(link, SEER_WIRE_ASK, 0, &text, until_ns));
   seer_status status =
@@ -73,7 +72,7 @@ static seer_status ask(
     return SEER_FAIL(
         CORRUPT, "%s: a message of type %d in place of its answer", link->name, (int)header.type);
   SEER_TRY(seer_remote_get_told(payload, (size_t)header.n_bytes, arena, out));
-  seer_message_hello own = ask->hello;
+  seer_message_hello own = order->hello;
   own.target_key = out->hello.target_key;  // it has one where it was asked for one
   SEER_TRYF(seer_message_hello_fits(&own, &out->hello), "%s", link->name);
   return out->refusal[0] ? SEER_FAIL(INVALID, "%s: %s", link->name, out->refusal) : SEER_OK;
