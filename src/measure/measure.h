@@ -94,13 +94,6 @@ typedef struct {
   uint32_t n_rounds;  // that may be on their way at a time (send); 0: rounds are waited for
 } seer_measure_facts;
 uint32_t seer_measure_devices_left(const seer_measure_facts *facts);
-// Which of the devices that are left, counted from 0, is a task's SEER_MEASURE_HOME: the first one,
-// or, where devices have rounds of their own, one that has all of this task's checks and
-// comparisons, and another one those of another task.
-static inline uint32_t seer_measure_home_of(const seer_measure_facts *facts, uint32_t task) {
-  uint32_t n_left = seer_measure_devices_left(facts);
-  return facts->n_rounds && n_left ? task % n_left : 0;
-}
 
 // A slower device than there is: what is timed takes so long at least, on each device.
 typedef struct {
@@ -165,7 +158,7 @@ typedef struct {
   seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
       seer_measured_class *out_class, char *message, size_t message_bytes);
   // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times, on
-  // one device: SEER_MEASURE_HOME is the task's (seer_measure_home_of), and if that is lost over it
+  // one device: SEER_MEASURE_HOME is the task's (home), and if that is lost over it
   // the next one; of another one that is lost, DEVICE_LOST.
   // n_pairs is at most SEER_MEASURE_MAX_PAIRS. out_ab[i] of contender i; its n_pairs 0 where that
   // one has no code or, all of them, when one crashed (twice) or the baseline has no code.
@@ -174,6 +167,9 @@ typedef struct {
   seer_status (*compare)(seer_measurer *measurer, uint32_t device, uint32_t task,
       const seer_schedule *contenders, uint32_t n, const seer_schedule *baseline, uint32_t n_pairs,
       seer_measure_ab *out_ab, seer_measure_pair *out_pairs);
+  // (optional) The device that is a task's SEER_MEASURE_HOME from now on, unless it is lost. NULL:
+  // the first one that is left, of all tasks.
+  uint32_t (*home)(seer_measurer *measurer, uint32_t task);
   // (optional) What will be asked next, in any order, n_times in all, or may be: it is begun, and
   // nobody waits for it. What was foreseen of the same question before and was not asked yet is
   // part of that. What is certain is done first. NULL: nothing is gained by knowing.

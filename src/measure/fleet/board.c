@@ -18,16 +18,17 @@
 #define MAX_STREAM 10000  // entries; older ones are cut off
 
 // What is to be done with a reply.
-typedef enum { NOTHING, IS_KEPT, IS_ADDED, IS_STILL_THERE } purpose;
+typedef enum { NOTHING, IS_KEPT, IS_ADDED, IS_STILL_THERE, IS_LETTERS, IS_NAMES } purpose;
 typedef struct {
   purpose what;
-  seer_ledger_job *job;  // of the latter two
+  seer_ledger_job *job;  // of IS_ADDED and IS_STILL_THERE
 } expected;
 
 typedef struct {
   seer_board *b;
   size_t n, cap;
   expected *reply;
+  uint64_t sent_ns;
 } step;
 
 static void expect(step *s, purpose what, seer_ledger_job *job) {
@@ -146,6 +147,15 @@ static seer_status ask_for_lost(step *s) {
   return SEER_OK;
 }
 
+static seer_status look_around(step *s) {
+  bool has_letters;
+  SEER_TRY(seer_roster_ask(&s->b->roster, &s->b->hub, s->b->scratch, &has_letters));
+  if (has_letters) expect(s, IS_LETTERS, NULL);
+  expect(s, IS_NAMES, NULL);
+  s->b->looked_ns = seer_os_now_ns();
+  return SEER_OK;
+}
+
 static seer_status send_all(step *s) {
   seer_board *b = s->b;
   uint64_t now = seer_os_now_ns();
@@ -155,6 +165,7 @@ static seer_status send_all(step *s) {
     SEER_TRY(establish(s));
   else if (is_new || now - b->kept_ns >= UPKEEP_NS)
     SEER_TRY(keep(s));
+  if (now - b->looked_ns >= LOOK_NS) SEER_TRY(look_around(s));
   if (is_new || now - b->heard_ns >= LOST_NS) SEER_TRY(ask_for_lost(s));
   for (seer_ledger_job *job = b->ledger.first, *next; job; job = next) {
     next = job->next;
@@ -172,6 +183,7 @@ static seer_status take_replies(step *s) {
     seer_ledger_job *job = s->reply[k].job;
     SEER_TRY(seer_hub_receive(&s->b->hub, 0, s->b->scratch, &reply));
     SEER_TRY(seer_hub_refusal(&s->b->hub, reply));
+    if (k == 0) s->b->away_s = (double)(seer_os_now_ns() - s->sent_ns) * 1e-9;
     switch (s->reply[k].what) {
       case IS_KEPT:
         if (reply->kind == SEER_REDIS_INTEGER && reply->integer == 1) break;
@@ -183,6 +195,12 @@ static seer_status take_replies(step *s) {
         break;
       case IS_STILL_THERE:
         if (reply->kind == SEER_REDIS_ARRAY && reply->n == 0) job->at = NULL;
+        break;
+      case IS_LETTERS:
+        seer_roster_hear_letters(&s->b->roster, &s->b->hub, reply, s->b->scratch);
+        break;
+      case IS_NAMES:
+        if (seer_roster_hear_names(&s->b->roster, reply)) s->b->looked_ns = 0;
         break;
       case NOTHING:
         break;
@@ -249,12 +267,7 @@ static seer_status ask_for_answers(step *s, uint64_t wait_ns) {
 static seer_status try_step(seer_board *b, uint64_t wait_ns) {
   const seer_redis_reply *answers;
   step s = {.b = b};
-  uint64_t now = seer_os_now_ns();
-  if (now - b->looked_ns >= LOOK_NS) {
-    SEER_TRY(seer_roster_look(&b->roster, &b->hub, b->scratch));
-    b->looked_ns = now;
-    b->away_s = (double)(seer_os_now_ns() - now) * 1e-9 / SEER_ROSTER_QUESTIONS;
-  }
+  s.sent_ns = seer_os_now_ns();
   SEER_TRY(send_all(&s));
   SEER_TRY(ask_for_answers(&s, wait_ns));
   SEER_TRY(take_replies(&s));
@@ -368,6 +381,7 @@ void seer_board_clear(seer_board *b) {
         seer_hub_traffic(&b->hub), b->ledger.n_numbers, b->ledger.n_strange,
         b->ledger.n_duplicates);
   seer_ledger_clear(&b->ledger);
+  seer_roster_clear(&b->roster);
   seer_hub_clear(&b->hub);
   seer_arena_destroy(b->scratch);
   seer_arena_destroy(b->arena);

@@ -1,6 +1,7 @@
 // fleet.c - the measurer of a tuning that has a fleet: requests -> jobs on the board -> answers of
 // workers. Nothing is built or timed here.
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,15 @@
 #define FAR_S 0.02
 #define MAX_TIMES 64  // that one question is foreseen
 
+// Where a task's comparisons are made: what was built there need not be built again, and all
+// workers are to have their share. In units of a kernel's build.
+#define CONTENDERS 7.0
+#define COMPARISONS 4.0  // what all of a task take
 typedef struct {
   seer_measure_task task;
   uint64_t key;
+  uint32_t n_measured, n_measured_by[SEER_MEASURE_MAX_DEVICES];
+  uint32_t home;  // UINT32_MAX: none yet
 } fleet_task;
 
 struct seer_measurer {
@@ -115,6 +122,15 @@ static seer_status fleet_send(seer_measurer *m, const seer_measure_request *requ
   return SEER_OK;
 }
 
+// Who has built the candidates of a round.
+static void count_measured(seer_measurer *m, const seer_ledger_job *job) {
+  for (size_t t = 0; t < m->n; t++) {
+    if (m->task[t].key != job->letter.task || job->lost[0]) continue;
+    m->task[t].n_measured += job->letter.n;
+    m->task[t].n_measured_by[job->device] += job->letter.n;
+  }
+}
+
 static seer_status fleet_await(seer_measurer *m, uint64_t timeout_ns, uint32_t *out_round) {
   uint64_t until_ns = seer_os_now_ns() + timeout_ns;
   *out_round = SEER_MEASURE_NO_ROUND;
@@ -122,6 +138,7 @@ static seer_status fleet_await(seer_measurer *m, uint64_t timeout_ns, uint32_t *
     for (seer_ledger_job *job = m->board.ledger.first; job; job = job->next) {
       if (!job->is_done || job->letter.kind != SEER_JOB_MEASURE) continue;
       *out_round = (uint32_t)job->letter.number;
+      count_measured(m, job);
       seer_ledger_remove(&m->board.ledger, job);
       return SEER_OK;
     }
@@ -145,14 +162,41 @@ static seer_status fleet_measure(seer_measurer *m, const seer_measure_request *r
   return SEER_OK;
 }
 
-// The worker that is a task's home. Waits for one, where none is there.
-static seer_status find_home(seer_measurer *m, uint32_t task, uint32_t *out) {
+static double home_cost(const fleet_task *task, uint32_t k) {
+  double share = task->n_measured ? (double)task->n_measured_by[k] / task->n_measured : 0;
+  return COMPARISONS + CONTENDERS * (1 - share);
+}
+
+// The present worker with the least to do for those tasks that have a home, this one included.
+static void choose_home(const seer_measurer *m, fleet_task *task) {
   const seer_roster *roster = &m->board.roster;
-  while (roster->n_there == 0) SEER_TRY(seer_board_step(&m->board, SLICE_NS));
-  seer_measure_facts facts;
-  fleet_describe(m, &facts);
-  uint32_t nth = seer_measure_home_of(&facts, task);
-  for (*out = 0; !roster->worker[*out].is_there || nth-- > 0;) ++*out;
+  double load[SEER_MEASURE_MAX_DEVICES] = {0}, least = INFINITY;
+  for (size_t t = 0; t < m->n; t++)
+    if (m->task[t].home != UINT32_MAX)
+      load[m->task[t].home] += home_cost(&m->task[t], m->task[t].home);
+  task->home = UINT32_MAX;
+  for (uint32_t k = 0; k < roster->n; k++) {
+    double cost = load[k] + home_cost(task, k);
+    if (!roster->worker[k].is_there || cost >= least) continue;
+    least = cost;
+    task->home = k;
+  }
+}
+
+// Of a task that has none, or whose worker is gone, it is chosen. UINT32_MAX: nobody is there.
+static uint32_t fleet_home(seer_measurer *m, uint32_t id) {
+  uint64_t index;
+  SEER_ASSERT(seer_map_get(m->by_id, id, &index), "task %u is not known", id);
+  fleet_task *task = &m->task[index];
+  bool has_home = task->home != UINT32_MAX && m->board.roster.worker[task->home].is_there;
+  if (!has_home) choose_home(m, task);
+  return task->home;
+}
+
+// Waits for a worker, where none is there.
+static seer_status find_home(seer_measurer *m, uint32_t task, uint32_t *out) {
+  while (m->board.roster.n_there == 0) SEER_TRY(seer_board_step(&m->board, SLICE_NS));
+  *out = fleet_home(m, task);
   return SEER_OK;
 }
 
@@ -300,7 +344,8 @@ static seer_status fleet_add_task(seer_measurer *m, const seer_measure_task *tas
       .dag = seer_dag_print(task->dag, m->arena)};
   m->task = SEER_GROW(m->arena, fleet_task, m->task, m->n, &m->cap);
   seer_map_set(m->by_id, task->id, m->n);
-  m->task[m->n++] = (fleet_task){*task, seer_board_add_task(&m->board, &message)};
+  m->task[m->n++] = (fleet_task){
+      .task = *task, .key = seer_board_add_task(&m->board, &message), .home = UINT32_MAX};
   return SEER_OK;
 }
 
@@ -315,9 +360,9 @@ static void fleet_close(seer_measurer *m) {
 static seer_status wait_for_workers(seer_measurer *m) {
   uint64_t start_ns = seer_os_now_ns();
   bool is_told = false;
-  while (m->board.roster.n_there == 0) {
-    m->board.looked_ns = 0;
-    SEER_TRY(seer_board_step(&m->board, SLICE_NS));
+  for (uint32_t n = 0; m->board.roster.n_there == 0; n++) {
+    m->board.looked_ns = 0;  // names, then their letters: these two are not waited behind
+    SEER_TRY(seer_board_step(&m->board, n < 2 ? 0 : SLICE_NS));
     bool is_late = seer_os_now_ns() - start_ns > SECOND_NS;
     if (m->board.roster.n_there > 0 || is_told || !is_late) continue;
     seer_log(m->context, "measure", 0, "waiting for a worker at %s", m->board.hub.address.shown);
@@ -363,6 +408,7 @@ const seer_measure_desc seer_measure_fleet = {.name = "fleet",
     .recall = fleet_recall,
     .check = fleet_check,
     .compare = fleet_compare,
+    .home = fleet_home,
     .foresee = fleet_foresee,
     .settle = fleet_settle,
     .forgo = fleet_forgo};

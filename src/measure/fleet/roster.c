@@ -8,6 +8,10 @@
 
 #define MAX_AT_ONCE 200
 
+static const char *place_of(seer_arena *arena, const char *name) {
+  return seer_arena_printf(arena, "familyseer:worker:%s", name);
+}
+
 // A letter of the place `name`, if it is there and can be read.
 static void read_letter(const seer_hub *hub, const char *place, const seer_redis_reply *letter,
     seer_arena *arena, seer_letter_worker *out, uint32_t *n, uint32_t *n_unreadable) {
@@ -28,7 +32,7 @@ static seer_status list_some(seer_hub *hub, seer_arena *arena, const seer_redis_
   uint32_t n_gone = 0;
   seer_redis_word words[1 + MAX_AT_ONCE] = {SEER_REDIS_WORD("MGET")};
   for (size_t i = 0; i < n_names; i++) {
-    const char *place = seer_arena_printf(arena, "familyseer:worker:%s", names[i].text);
+    const char *place = place_of(arena, names[i].text);
     words[1 + i] = SEER_REDIS_WORD(place);
   }
   SEER_TRY(seer_hub_send_words(hub, words, 1 + n_names));
@@ -103,10 +107,8 @@ bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter) {
   return true;
 }
 
-seer_status seer_roster_look(seer_roster *roster, seer_hub *hub, seer_arena *scratch) {
-  seer_letter_worker *letters;
-  uint32_t n, n_unreadable;
-  SEER_TRY(seer_roster_list(hub, scratch, &letters, &n, &n_unreadable));
+static void note_all(seer_roster *roster, const seer_hub *hub, const seer_letter_worker *letters,
+    uint32_t n, uint32_t n_unreadable) {
   for (uint32_t k = 0; k < roster->n; k++) roster->worker[k].is_there = false;
   for (uint32_t i = 0; i < n; i++) (void)seer_roster_see(roster, &letters[i]);
   roster->n_there = 0;
@@ -116,5 +118,68 @@ seer_status seer_roster_look(seer_roster *roster, seer_hub *hub, seer_arena *scr
         "%u workers at %s are sealed with another key (--fleet-key, or the password)", n_unreadable,
         hub->address.shown);
   roster->n_unsealed = n_unreadable;
+}
+
+seer_status seer_roster_look(seer_roster *roster, seer_hub *hub, seer_arena *scratch) {
+  seer_letter_worker *letters;
+  uint32_t n, n_unreadable;
+  SEER_TRY(seer_roster_list(hub, scratch, &letters, &n, &n_unreadable));
+  note_all(roster, hub, letters, n, n_unreadable);
   return SEER_OK;
+}
+
+// ---- in two
+seer_status seer_roster_ask(
+    const seer_roster *roster, seer_hub *hub, seer_arena *scratch, bool *out_has_letters) {
+  uint32_t n = roster->n_names;
+  seer_redis_word *words = SEER_NEW_ARRAY(scratch, seer_redis_word, n + 1);
+  words[0] = SEER_REDIS_WORD("MGET");
+  for (uint32_t i = 0; i < n; i++) {
+    const char *place = place_of(scratch, roster->name[i]);
+    words[1 + i] = SEER_REDIS_WORD(place);
+  }
+  *out_has_letters = n > 0;
+  if (n > 0) SEER_TRY(seer_hub_send_words(hub, words, 1 + n));
+  return seer_hub_send(hub, NULL, "SMEMBERS familyseer:workers");
+}
+
+void seer_roster_hear_letters(seer_roster *roster, const seer_hub *hub,
+    const seer_redis_reply *letters, seer_arena *scratch) {
+  uint32_t n = 0, n_unreadable = 0;
+  size_t n_letters = letters->kind == SEER_REDIS_ARRAY ? letters->n : 0;
+  seer_letter_worker *worker = SEER_NEW_ARRAY(scratch, seer_letter_worker, n_letters + 1);
+  for (size_t i = 0; i < n_letters && i < roster->n_names; i++)
+    if (letters->element[i].kind == SEER_REDIS_TEXT)
+      read_letter(hub, place_of(scratch, roster->name[i]), &letters->element[i], scratch,
+          &worker[n], &n, &n_unreadable);
+  note_all(roster, hub, worker, n, n_unreadable);
+}
+
+static bool has_name(const seer_roster *roster, const char *name) {
+  for (uint32_t i = 0; i < roster->n_names; i++)
+    if (strcmp(roster->name[i], name) == 0) return true;
+  return false;
+}
+
+bool seer_roster_hear_names(seer_roster *roster, const seer_redis_reply *names) {
+  uint32_t n = names->kind == SEER_REDIS_ARRAY ? (uint32_t)names->n : 0, n_kept = 0;
+  bool has_new = false;
+  seer_arena *arena = seer_arena_create("roster names");
+  const char **name = SEER_NEW_ARRAY(arena, const char *, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    if (names->element[i].kind != SEER_REDIS_TEXT) continue;
+    has_new = has_new || !has_name(roster, names->element[i].text);
+    name[n_kept++] = seer_arena_strdup(arena, names->element[i].text);
+  }
+  seer_roster_clear(roster);
+  roster->names = arena;
+  roster->name = name;
+  roster->n_names = n_kept;
+  return has_new;
+}
+
+void seer_roster_clear(seer_roster *roster) {
+  if (roster->names) seer_arena_destroy(roster->names);
+  roster->names = NULL;
+  roster->n_names = 0;
 }

@@ -3,7 +3,8 @@
 // of for a while is left out until it is heard of again. Workers that do not fit are named once,
 // with the reason.
 //
-// Memory: names are in the roster's arena. Threads: one.
+// Memory: names of its workers are in the roster's arena, those at the broker its own, until it is
+// cleared. Threads: one.
 #ifndef SEER_MEASURE_FLEET_ROSTER_H
 #define SEER_MEASURE_FLEET_ROSTER_H
 
@@ -25,11 +26,22 @@ typedef struct {
   uint32_t n_refused;  // that were named
   uint64_t refused[SEER_MEASURE_MAX_DEVICES];  // hashes of their names
   uint32_t n_unsealed;  // letters that could not be read, last time
+  seer_arena *names;  // of those that the broker has named last
+  uint32_t n_names;
+  const char **name;
 } seer_roster;
+void seer_roster_clear(seer_roster *roster);
 
-// All workers that the broker has just now, by so many questions. Errors: those of the hub.
-#define SEER_ROSTER_QUESTIONS 2
+// All workers that the broker has just now; it waits for two replies. Errors: those of the hub.
 SEER_MUST_USE seer_status seer_roster_look(seer_roster *roster, seer_hub *hub, seer_arena *scratch);
+// The same without waiting: the letters of those that were named last, if there are any, are asked
+// for, and who is there now; then what the replies say, in this order. True: somebody is new, whose
+// letter is to be asked for.
+SEER_MUST_USE seer_status seer_roster_ask(
+    const seer_roster *roster, seer_hub *hub, seer_arena *scratch, bool *out_has_letters);
+void seer_roster_hear_letters(
+    seer_roster *roster, const seer_hub *hub, const seer_redis_reply *letters, seer_arena *scratch);
+bool seer_roster_hear_names(seer_roster *roster, const seer_redis_reply *names);
 // One letter of them. False: it does not fit. For tests.
 bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter);
 // By name; UINT32_MAX: it is none of this tuning's.

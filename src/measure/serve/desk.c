@@ -37,3 +37,9 @@ void seer_desk_append(seer_desk_job **list, seer_desk_job *job) {
 }
 
 void seer_desk_end_job(seer_desk_job *job) { seer_arena_destroy(job->arena); }
+
+seer_desk_tuning *seer_desk_find_tuning(seer_desk *desk, uint64_t session) {
+  for (uint32_t k = 0; k < desk->n_tunings; k++)
+    if (desk->tuning[k].session == session) return &desk->tuning[k];
+  return NULL;
+}

@@ -1,12 +1,13 @@
-// desk.h - a worker of a fleet from within: what its three threads have in common.
+// desk.h - a worker of a fleet from within: what its four threads have in common.
 //
+//   look   which tunings there are
 //   take   jobs from the broker onto the desk: whose turn it is, one ahead of what is being done
 //   work   a job -> its answer, by a measurer of this machine
 //   post   answers to the broker, and that this worker is alive
 //   serve  the worker's life
 //
-// Each has a connection of its own. Nobody waits for the broker but take and post: a job is done
-// whether it can be reached or not.
+// Each but work has a connection of its own. Work never waits for the broker: a job is done whether
+// it can be reached or not.
 //
 // Memory: a job is malloc'd with its own arena; who takes it off the desk ends it. Threads: all
 // fields behind the lock, unless they say otherwise.
@@ -23,11 +24,14 @@ typedef struct seer_desk_job {
   uint64_t session;
   const char *place, *at;  // the stream, and its entry there
   seer_letter_job letter;
+  uint64_t order;  // of a round its number; else that of the task's first comparison here
   const seer_message_task *task;  // take's, for good
+  const seer_redis_reply *task_letter;  // take's, before it is read
   const char *task_name;
   seer_letter_answer answer;  // when it is done; in the arena
   bool is_given_back;  // not done, and to be somebody's else
   uint64_t done_ns;  // when
+  bool is_posted;  // post's: and the broker's reply is to come
   struct seer_desk_job *next;
 } seer_desk_job;
 
@@ -51,6 +55,7 @@ typedef struct {
   seer_desk_job *running;
   uint64_t last_task;  // key, of the one that was begun last
   seer_desk_job *done;  // to be posted
+  bool is_list_stale;  // tunings are to be looked for at once
   bool is_closed;  // nothing is taken any more
   bool is_over;  // and nothing is being done
   seer_letter_worker letter;  // how it is, as last known
@@ -68,11 +73,15 @@ void seer_desk_wait(seer_desk *desk, uint64_t timeout_ns);
 void seer_desk_append(seer_desk_job **list, seer_desk_job *job);  // with the lock
 void seer_desk_end_job(seer_desk_job *job);
 
-// Threads, until the desk is closed (take) or over (post). `desk` is theirs.
+// NULL: there is none, or none that fits. With the lock.
+seer_desk_tuning *seer_desk_find_tuning(seer_desk *desk, uint64_t session);
+
+// Threads, until the desk is closed (look, take) or over (post). `desk` is theirs.
+void seer_look(void *desk);
 void seer_take(void *desk);
 void seer_post(void *desk);
 
-// work.h is the third; it runs on the worker's first thread.
+// work is the fourth; it runs on the worker's first thread.
 typedef struct seer_work seer_work;
 SEER_MUST_USE seer_status seer_work_create(seer_desk *desk, seer_work **out);
 void seer_work_destroy(seer_work *work);

@@ -19,7 +19,7 @@ typedef struct {
   seer_desk *desk;
   seer_hub hub;
   seer_arena *arena;  // of a step
-  uint64_t beat_ns;
+  uint64_t beat_ns, away_ns;  // away: what a question and its reply take, of late
 } poster;
 
 // ---- answers
@@ -85,20 +85,52 @@ static void drop_done(poster *p, seer_desk_job *job) {
   seer_desk_end_job(job);
 }
 
-// At once, as many as there are. Those that cannot be posted stay, and do not hold up others.
-static seer_status post_all(poster *p) {
-  seer_desk_job *posted[MAX_AT_ONCE];
-  uint32_t n = 0;
-  for (seer_desk_job *job = first_done(p); job && n < MAX_AT_ONCE; job = next_done(p, job)) {
-    SEER_TRY(send_done(p, job));
-    posted[n++] = job;
-  }
-  for (uint32_t k = 0; k < n; k++) {
-    bool is_over;
-    SEER_TRY(take_posted(p, posted[k], &is_over));
-    if (is_over) drop_done(p, posted[k]);
+// Those that were not sent yet; *out_n: that were sent, and whose replies are to come, those before
+// included: they are the first ones of the list.
+static seer_status send_new(poster *p, uint32_t *out_n) {
+  *out_n = 0;
+  for (seer_desk_job *job = first_done(p); job && *out_n < MAX_AT_ONCE; job = next_done(p, job)) {
+    if (!job->is_posted) SEER_TRY(send_done(p, job));
+    job->is_posted = true;
+    ++*out_n;
   }
   return SEER_OK;
+}
+
+// Does another one come before the replies do?
+static bool has_another(poster *p, uint32_t n_sent) {
+  uint64_t until_ns = seer_os_now_ns() + p->away_ns;
+  uint32_t n = n_sent;
+  seer_desk_lock(p->desk);
+  for (uint64_t now = 0; n == n_sent && now < until_ns && !p->desk->is_over;) {
+    n = 0;
+    for (const seer_desk_job *job = p->desk->done; job; job = job->next) n++;
+    now = seer_os_now_ns();
+    if (n == n_sent && now < until_ns) seer_desk_wait(p->desk, until_ns - now);
+  }
+  seer_desk_unlock(p->desk);
+  return n > n_sent;
+}
+
+// At once, as many as there are, and those that are done while replies are on their way. Those that
+// cannot be posted stay, and do not hold up others.
+static seer_status post_all(poster *p) {
+  uint32_t n;
+  SEER_TRY(send_new(p, &n));
+  while (n > 0 && n < MAX_AT_ONCE && has_another(p, n)) SEER_TRY(send_new(p, &n));
+  for (seer_desk_job *job = first_done(p), *next; n > 0; n--, job = next) {
+    bool is_over;
+    next = next_done(p, job);
+    SEER_TRY(take_posted(p, job, &is_over));
+    job->is_posted = false;
+    if (is_over) drop_done(p, job);
+  }
+  return SEER_OK;
+}
+
+// What was sent by a connection that is lost may not have come.
+static void forget_posted(poster *p) {
+  for (seer_desk_job *job = first_done(p); job; job = next_done(p, job)) job->is_posted = false;
 }
 
 // ---- heartbeats
@@ -180,6 +212,7 @@ static seer_status step(poster *p) {
   if (now - p->beat_ns >= BEAT_NS) {
     SEER_TRY(beat(p));
     p->beat_ns = now;
+    p->away_ns = seer_os_now_ns() - now;
   }
   return post_all(p);
 }
@@ -202,6 +235,7 @@ void seer_post(void *user) {
     if (failed) {
       seer_log(desk->context, "measure", 1, "%s", seer_status_message(failed));
       seer_hub_drop(&p.hub);
+      forget_posted(&p);
     }
     seer_desk_lock(desk);
     if (desk->is_over && over_ns == 0) over_ns = began_ns;

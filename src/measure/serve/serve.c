@@ -53,19 +53,22 @@ static seer_status describe(seer_desk *desk) {
 }
 
 // ---- work
-// What may not be needed comes last. Comparisons of one task are to be of several moments, so those
-// of others come between them, where there are any; else first come, first served.
+// Is `a` to be done before `b`, which came before it? What may not be needed comes last. Of one
+// tuning, tasks that were begun come to their end before others: what depends on their answers is
+// on its way then while there is still something to do. Comparisons of one task are to be of
+// several moments, so those of others come between them, where there are any.
+static bool is_before(const seer_desk *desk, const seer_desk_job *a, const seer_desk_job *b) {
+  if (a->letter.is_maybe != b->letter.is_maybe) return b->letter.is_maybe;
+  if (a->session != b->session) return false;
+  bool is_again = a->letter.kind == SEER_JOB_COMPARE && a->letter.task == desk->last_task,
+       would_be = b->letter.kind == SEER_JOB_COMPARE && b->letter.task == desk->last_task;
+  return is_again != would_be ? would_be : a->order < b->order;
+}
+
 static seer_desk_job *pick(const seer_desk *desk) {
-  seer_desk_job *best = NULL;
-  uint32_t least = UINT32_MAX;
-  for (seer_desk_job *job = desk->waiting; job; job = job->next) {
-    bool is_again = job->letter.kind == SEER_JOB_COMPARE && job->letter.task == desk->last_task;
-    uint32_t rank = is_again;
-    if (job->letter.is_maybe) rank += 2;
-    if (rank >= least) continue;
-    best = job;
-    least = rank;
-  }
+  seer_desk_job *best = desk->waiting;
+  for (seer_desk_job *job = best ? best->next : NULL; job; job = job->next)
+    if (is_before(desk, job, best)) best = job;
   return best;
 }
 
@@ -143,12 +146,14 @@ static void end_desk(seer_desk *desk) {
 }
 
 static seer_status run(seer_desk *desk, seer_work *worker) {
-  seer_os_thread *taker = NULL, *poster = NULL;
+  seer_os_thread *looker = NULL, *taker = NULL, *poster = NULL;
   seer_status status = seer_os_thread_create(seer_post, desk, &poster);
+  if (!status) status = seer_os_thread_create(seer_look, desk, &looker);
   if (!status) status = seer_os_thread_create(seer_take, desk, &taker);
   if (!status) status = work(desk, worker);
   close_desk(desk);
   if (taker) seer_os_thread_join(taker);
+  if (looker) seer_os_thread_join(looker);
   end_desk(desk);
   if (poster) seer_os_thread_join(poster);
   while (desk->done) {

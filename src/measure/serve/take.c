@@ -11,10 +11,9 @@
 #include "measure/serve/desk.h"
 
 #define SECOND_NS 1000000000u
-#define LIST_NS (SECOND_NS)  // tunings are looked for so often
-#define CLAIM_NS (3 * (uint64_t)SECOND_NS)  // and what others have left
+#define CLAIM_NS (3 * (uint64_t)SECOND_NS)  // what others have left is looked for so often
 #define ABANDONED_MS 10000  // a job that nobody has vouched for
-#define BLOCK_MS 250
+#define BLOCK_MS 1000
 #define MANY 48  // comparisons that are taken at once
 #define PAUSE_NS (SECOND_NS / 10)
 #define MOST_DELIVERIES 2  // the third worker does not try
@@ -24,148 +23,38 @@ typedef struct {
   seer_hub hub;
   seer_arena *arena;  // of a step
   seer_map *tasks;  // key -> index
+  seer_map *orders;  // session and key -> number of the first comparison
   size_t n_task, cap_task;
   const seer_message_task **task;
-  uint64_t listed_ns, claimed_ns;
+  seer_desk_job *fresh;  // that have come in and are not on the desk yet
+  uint32_t n_refusals;  // replies that nobody reads
+  uint64_t claimed_ns;
   uint64_t claimed[SEER_DESK_MAX_TUNINGS];  // sessions, and where XAUTOCLAIM is in each; 0: none
   char cursor[SEER_DESK_MAX_TUNINGS][32];
 } taker;
 
-// ---- tunings
-static seer_desk_tuning *find_tuning(seer_desk *desk, uint64_t session) {
-  for (uint32_t k = 0; k < desk->n_tunings; k++)
-    if (desk->tuning[k].session == session) return &desk->tuning[k];
-  return NULL;
+// ---- jobs
+static const seer_message_task *known_task(const taker *t, uint64_t key) {
+  uint64_t index;
+  return seer_map_get(t->tasks, key, &index) ? t->task[index] : NULL;
 }
 
-// One that is new begins where the others are, else it would have all turns for a while.
-static void add_tuning(seer_desk *desk, const seer_desk_tuning *tuning) {
-  double least = 0;
-  for (uint32_t k = 0; k < desk->n_tunings; k++)
-    if (k == 0 || desk->tuning[k].turn < least) least = desk->tuning[k].turn;
-  desk->tuning[desk->n_tunings] = *tuning;
-  desk->tuning[desk->n_tunings++].turn = least;
-}
-
-// *out: false where it is not for this worker.
-static bool read_tuning(
-    taker *t, const char *place, const seer_redis_reply *letter, seer_desk_tuning *out) {
+// The task of a job, kept for good. Errors: CORRUPT.
+static seer_status read_task(taker *t, const seer_desk_job *job, const seer_redis_reply *letter) {
+  const char *place = seer_hub_place(t->arena, "tasks", job->session);
   const void *payload;
   size_t n;
-  seer_letter_tuning tuning;
-  if (letter->kind != SEER_REDIS_TEXT) return false;
-  seer_status status =
-      seer_letter_open(&t->hub.key, place, SEER_WIRE_TUNING, letter->text, letter->n, &payload, &n);
-  if (!status) status = seer_letter_get_tuning(payload, n, t->arena, &tuning);
-  if (!status) status = seer_message_hello_fits(&tuning.hello, &t->desk->own);
-  bool fits = !status && strcmp(tuning.measurer, t->desk->measurer) == 0;
-  if (status)
-    seer_log(t->desk->context, "measure", 2, "%s: %s", place, seer_status_message(status));
-  seer_status_free(status);
-  if (fits) out->priority = tuning.priority;
-  return fits;
-}
-
-// A stream of its own, for what it alone is asked: it is made, or stays.
-static seer_status keep_stream(taker *t, uint64_t session) {
-  const char *place = seer_hub_place_of_worker(t->arena, session, t->desk->id);
-  SEER_TRY(seer_hub_send(&t->hub, NULL, "XGROUP CREATE %s " SEER_HUB_GROUP " 0 MKSTREAM", place));
-  return seer_hub_send(&t->hub, NULL, "PEXPIRE %s %d", place, SEER_HUB_TUNING_MS);
-}
-
-// Those that are there stay, with the turns that they have had.
-static void note_tunings(seer_desk *desk, const seer_desk_tuning *found, uint32_t n_found) {
-  uint32_t n_kept = 0;
-  seer_desk_lock(desk);
-  for (uint32_t k = 0; k < desk->n_tunings; k++) {
-    bool is_there = false;
-    for (uint32_t i = 0; i < n_found; i++)
-      is_there = is_there || found[i].session == desk->tuning[k].session;
-    if (is_there) desk->tuning[n_kept++] = desk->tuning[k];
-  }
-  desk->n_tunings = n_kept;
-  for (uint32_t i = 0; i < n_found; i++) {
-    seer_desk_tuning *known = find_tuning(desk, found[i].session);
-    if (known)
-      known->priority = found[i].priority;
-    else
-      add_tuning(desk, &found[i]);
-  }
-  seer_desk_unlock(desk);
-}
-
-// One that is gone leaves the set; so does what is no session.
-static seer_status read_tunings(taker *t, const seer_redis_reply *names, const uint64_t *session,
-    uint32_t n, seer_desk_tuning *found, uint32_t *n_found) {
-  uint32_t n_more = 0;
-  bool fits[SEER_DESK_MAX_TUNINGS];
-  for (uint32_t i = 0; i < n; i++) {
-    const seer_redis_reply *letter;
-    const char *place = seer_hub_place(t->arena, "tuning", session[i]);
-    SEER_TRY(seer_hub_receive(&t->hub, 0, t->arena, &letter));
-    found[*n_found] = (seer_desk_tuning){.session = session[i]};
-    fits[i] = read_tuning(t, place, letter, &found[*n_found]);
-    *n_found += fits[i];
-    if (letter->kind == SEER_REDIS_NIL) {
-      const seer_redis_word gone = {names->element[i].text, names->element[i].n};
-      SEER_TRY(seer_hub_send(&t->hub, &gone, "SREM familyseer:tunings ?"));
-      n_more++;
-    }
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    if (!fits[i]) continue;
-    SEER_TRY(keep_stream(t, session[i]));
-    n_more += 2;
-  }
-  return seer_hub_skip(&t->hub, n_more, t->arena);
-}
-
-static seer_status list_tunings(taker *t) {
-  const seer_redis_reply *names;
-  seer_desk_tuning found[SEER_DESK_MAX_TUNINGS];
-  uint64_t session[SEER_DESK_MAX_TUNINGS];
-  uint32_t n = 0, n_found = 0;
-  SEER_TRY(seer_hub_ask(&t->hub, t->arena, &names, NULL, "SMEMBERS familyseer:tunings"));
-  SEER_TRY(seer_hub_refusal(&t->hub, names));
-  size_t n_names = names->kind == SEER_REDIS_ARRAY ? names->n : 0;
-  for (; n < n_names && n < SEER_DESK_MAX_TUNINGS; n++) {
-    const seer_redis_reply *name = &names->element[n];
-    session[n] = 0;
-    if (name->kind != SEER_REDIS_TEXT || sscanf(name->text, "%16" SCNx64, &session[n]) != 1)
-      session[n] = 0;  // nobody's
-    SEER_TRY(
-        seer_hub_send(&t->hub, NULL, "GET %s", seer_hub_place(t->arena, "tuning", session[n])));
-  }
-  SEER_TRY(read_tunings(t, names, session, n, found, &n_found));
-  note_tunings(t->desk, found, n_found);
-  return SEER_OK;
-}
-
-// ---- jobs
-// The task of a job, read once. Errors: CORRUPT.
-static seer_status find_task(taker *t, seer_desk_job *job) {
-  uint64_t index;
-  if (!seer_map_get(t->tasks, job->letter.task, &index)) {
-    const seer_redis_reply *letter;
-    const char *place = seer_hub_place(t->arena, "tasks", job->session);
-    SEER_TRY(seer_hub_ask(
-        &t->hub, t->arena, &letter, NULL, "HGET %s %016" PRIx64, place, job->letter.task));
-    const void *payload;
-    size_t n;
-    if (letter->kind != SEER_REDIS_TEXT) return SEER_FAIL(CORRUPT, "its task is not there");
-    seer_message_task *task = SEER_NEW(t->desk->arena, seer_message_task);
-    SEER_TRY(seer_letter_open(
-        &t->hub.key, place, SEER_WIRE_TASK, letter->text, letter->n, &payload, &n));
-    SEER_TRY(seer_message_get_task(payload, n, t->desk->arena, task));
-    if (seer_letter_task_key(task) != job->letter.task)
-      return SEER_FAIL(CORRUPT, "its task is another one");
-    index = t->n_task;
-    seer_map_set(t->tasks, job->letter.task, t->n_task);
-    t->task =
-        SEER_GROW(t->desk->arena, const seer_message_task *, t->task, t->n_task, &t->cap_task);
-    t->task[t->n_task++] = task;
-  }
-  job->task = t->task[index];
+  if (known_task(t, job->letter.task)) return SEER_OK;
+  if (letter->kind != SEER_REDIS_TEXT) return SEER_FAIL(CORRUPT, "its task is not there");
+  seer_message_task *task = SEER_NEW(t->desk->arena, seer_message_task);
+  SEER_TRY(
+      seer_letter_open(&t->hub.key, place, SEER_WIRE_TASK, letter->text, letter->n, &payload, &n));
+  SEER_TRY(seer_message_get_task(payload, n, t->desk->arena, task));
+  if (seer_letter_task_key(task) != job->letter.task)
+    return SEER_FAIL(CORRUPT, "its task is another one");
+  seer_map_set(t->tasks, job->letter.task, t->n_task);
+  t->task = SEER_GROW(t->desk->arena, const seer_message_task *, t->task, t->n_task, &t->cap_task);
+  t->task[t->n_task++] = task;
   return SEER_OK;
 }
 
@@ -180,12 +69,22 @@ static seer_status read_job(taker *t, const char *place, const char *at,
   SEER_TRY(seer_letter_open(
       &t->hub.key, sealed_for, SEER_WIRE_JOB, letter->text, letter->n, &payload, &n));
   SEER_TRY(seer_letter_get_job(payload, n, job->arena, &job->letter));
-  if (job->letter.session != session) return SEER_FAIL(CORRUPT, "a job of another tuning");
-  return find_task(t, job);
+  bool is_of_it = job->letter.session == session;
+  return is_of_it ? SEER_OK : SEER_FAIL(CORRUPT, "a job of another tuning");
 }
 
-// What cannot be read is nobody's: it leaves the stream, and its tuner sends it again. `entry` is
-// [id, ["m", letter]].
+// What cannot be read is nobody's: it leaves the stream, and its tuner sends it again. Two replies
+// are to be skipped.
+static seer_status refuse(taker *t, const char *place, const char *at, seer_status why) {
+  seer_log(t->desk->context, "measure", 0, "a job is refused: %s", seer_status_message(why));
+  seer_status_free(why);
+  SEER_TRY(seer_hub_send(&t->hub, NULL, "XACK %s " SEER_HUB_GROUP " %s", place, at));
+  SEER_TRY(seer_hub_send(&t->hub, NULL, "XDEL %s %s", place, at));
+  t->n_refusals += 2;
+  return SEER_OK;
+}
+
+// `entry` is [id, ["m", letter]]. It comes to the desk with the others (hand_over).
 static seer_status take_entry(taker *t, const char *place, uint64_t session,
     const seer_redis_reply *entry, bool is_poisoned) {
   if (entry->kind != SEER_REDIS_ARRAY || entry->n != 2) return SEER_OK;
@@ -200,14 +99,8 @@ static seer_status take_entry(taker *t, const char *place, uint64_t session,
                                  : SEER_FAIL(CORRUPT, "no letter");
   if (status) {
     seer_desk_end_job(job);
-    if (seer_status_code(status) != SEER_CODE_CORRUPT) return status;
-    seer_log(t->desk->context, "measure", 0, "a job is refused: %s", seer_status_message(status));
-    seer_status_free(status);
-    SEER_TRY(seer_hub_send(&t->hub, NULL, "XACK %s " SEER_HUB_GROUP " %s", place, at));
-    SEER_TRY(seer_hub_send(&t->hub, NULL, "XDEL %s %s", place, at));
-    return seer_hub_skip(&t->hub, 2, t->arena);
+    return seer_status_code(status) == SEER_CODE_CORRUPT ? refuse(t, place, at, status) : status;
   }
-  seer_desk_lock(t->desk);
   if (is_poisoned) {
     job->answer = (seer_letter_answer){.session = session,
         .number = job->letter.number,
@@ -215,13 +108,75 @@ static seer_status take_entry(taker *t, const char *place, uint64_t session,
         .worker = t->desk->id,
         .lost = "two workers were lost over it"};
     job->done_ns = seer_os_now_ns();
-    seer_desk_append(&t->desk->done, job);
-  } else {
-    seer_desk_append(&t->desk->waiting, job);
   }
+  seer_desk_append(&t->fresh, job);
+  return SEER_OK;
+}
+
+// The tasks of all fresh jobs at once, which are not known.
+static seer_status ask_for_tasks(taker *t) {
+  for (const seer_desk_job *job = t->fresh; job; job = job->next)
+    SEER_TRY(seer_hub_send(&t->hub, NULL, "HGET %s %016" PRIx64,
+        seer_hub_place(t->arena, "tasks", job->session), job->letter.task));
+  return SEER_OK;
+}
+
+static uint64_t order_of(taker *t, const seer_desk_job *job) {
+  uint64_t order = job->letter.number, key = seer_hash_u64(job->letter.task, job->session);
+  if (job->letter.kind == SEER_JOB_MEASURE) return order;
+  if (!seer_map_get(t->orders, key, &order)) seer_map_set(t->orders, key, order);
+  return order;
+}
+
+// Jobs that are answered here are done; the others wait for their turn.
+static void put_on_desk(taker *t, seer_desk_job *job) {
+  job->order = order_of(t, job);
+  seer_desk_lock(t->desk);
+  seer_desk_append(job->done_ns ? &t->desk->done : &t->desk->waiting, job);
   pthread_cond_broadcast(&t->desk->changed);
   seer_desk_unlock(t->desk);
-  return SEER_OK;
+}
+
+// Fresh jobs whose task is known.
+static void put_known(taker *t) {
+  for (seer_desk_job **at = &t->fresh; *at;) {
+    seer_desk_job *job = *at;
+    job->task = known_task(t, job->letter.task);
+    if (job->task) {
+      *at = job->next;
+      put_on_desk(t, job);
+    } else {
+      at = &job->next;
+    }
+  }
+}
+
+// What has come in, when no reply is on its way any more.
+static seer_status hand_over(taker *t) {
+  put_known(t);
+  SEER_TRY(ask_for_tasks(t));
+  SEER_TRY(seer_hub_skip(&t->hub, t->n_refusals, t->arena));
+  t->n_refusals = 0;
+  for (seer_desk_job *job = t->fresh; job; job = job->next)
+    SEER_TRY(seer_hub_receive(&t->hub, 0, t->arena, &job->task_letter));
+  while (t->fresh) {
+    seer_desk_job *job = t->fresh;
+    seer_status status = read_task(t, job, job->task_letter);
+    bool is_corrupt = status && seer_status_code(status) == SEER_CODE_CORRUPT;
+    if (status && !is_corrupt) return status;
+    t->fresh = job->next;
+    if (!status) {
+      job->task = known_task(t, job->letter.task);
+      put_on_desk(t, job);
+      continue;
+    }
+    status = refuse(t, job->place, job->at, status);
+    seer_desk_end_job(job);
+    SEER_TRY(status);
+  }
+  uint32_t n_refusals = t->n_refusals;
+  t->n_refusals = 0;
+  return seer_hub_skip(&t->hub, n_refusals, t->arena);
 }
 
 // [[place, [entry, ...]], ...], or nothing.
@@ -260,9 +215,10 @@ static seer_status ask_group(
   return seer_hub_send_words(&t->hub, words, n_words);
 }
 
-// New jobs of these tunings: several of those for this worker alone, which are short, and then one
-// of the others.
+// New jobs of these tunings: those for this worker alone, which are short, and one of the others.
+// What comes is awaited with one of each; the rest of what came with it is taken right behind.
 static seer_status read_group(taker *t, const uint64_t *session, uint32_t n, uint32_t block_ms) {
+  enum { OWN, ANY, REST, N };
   const char *place[2 * SEER_DESK_MAX_TUNINGS];
   for (uint32_t k = 0; k < n; k++) {
     place[k] = seer_hub_place_of_worker(t->arena, session[k], t->desk->id);
@@ -270,14 +226,16 @@ static seer_status read_group(taker *t, const uint64_t *session, uint32_t n, uin
   }
   SEER_TRY(ask_group(t, place, n, MANY, 0));
   SEER_TRY(ask_group(t, place, 2 * n, 1, block_ms));
-  // Both replies first: what is in them asks for more.
-  const seer_redis_reply *own, *any;
-  SEER_TRY(seer_hub_receive(&t->hub, 0, t->arena, &own));
-  SEER_TRY(seer_hub_receive(&t->hub, (uint64_t)block_ms * 1000000, t->arena, &any));
-  SEER_TRY(seer_hub_refusal(&t->hub, own));
-  SEER_TRY(seer_hub_refusal(&t->hub, any));
-  SEER_TRY(take_reply(t, own));
-  return take_reply(t, any);
+  SEER_TRY(ask_group(t, place, n, MANY, 0));
+  for (int k = 0; k < N; k++) {
+    const seer_redis_reply *reply;
+    uint64_t block_ns = k == ANY ? (uint64_t)block_ms * 1000000 : 0;
+    SEER_TRY(seer_hub_receive(&t->hub, block_ns, t->arena, &reply));
+    SEER_TRY(seer_hub_refusal(&t->hub, reply));
+    SEER_TRY(take_reply(t, reply));
+    put_known(t);  // while others are waited for
+  }
+  return hand_over(t);
 }
 
 // ---- what others have left
@@ -295,7 +253,7 @@ static char *cursor_of(taker *t, uint64_t session) {
   uint32_t k = 0, n_free = SEER_DESK_MAX_TUNINGS;
   for (; k < SEER_DESK_MAX_TUNINGS && t->claimed[k] != session; k++) {
     seer_desk_lock(t->desk);
-    bool is_gone = !find_tuning(t->desk, t->claimed[k]);
+    bool is_gone = !seer_desk_find_tuning(t->desk, t->claimed[k]);
     seer_desk_unlock(t->desk);
     if (is_gone && n_free == SEER_DESK_MAX_TUNINGS) n_free = k;
   }
@@ -323,6 +281,7 @@ static seer_status claim(taker *t, uint64_t session) {
     if (entry->kind != SEER_REDIS_ARRAY || entry->n != 2) continue;
     SEER_TRY(is_poisoned(t, place, entry->element[0].text, &poisoned));
     SEER_TRY(take_entry(t, place, session, entry, poisoned));
+    SEER_TRY(hand_over(t));
   }
   return SEER_OK;
 }
@@ -360,10 +319,6 @@ static bool has_enough_waiting(seer_desk *desk) {
 static seer_status step(taker *t) {
   seer_desk *desk = t->desk;
   uint64_t now = seer_os_now_ns(), session[SEER_DESK_MAX_TUNINGS];
-  if (now - t->listed_ns >= LIST_NS) {
-    SEER_TRY(list_tunings(t));
-    t->listed_ns = now;
-  }
   seer_desk_lock(desk);
   uint32_t n = sort_by_turn(desk, session);
   seer_desk_unlock(desk);
@@ -381,10 +336,20 @@ static seer_status step(taker *t) {
   return SEER_OK;
 }
 
+static void lose_fresh(taker *t) {
+  while (t->fresh) {
+    seer_desk_job *job = t->fresh;
+    t->fresh = job->next;
+    seer_desk_end_job(job);
+  }
+  t->n_refusals = 0;
+}
+
 void seer_take(void *user) {
   taker t = {.desk = user, .arena = seer_arena_create("fleet take")};
   seer_desk *desk = t.desk;
   t.tasks = seer_map_create(desk->arena);
+  t.orders = seer_map_create(desk->arena);
   seer_status status = seer_hub_init(&t.hub, desk->context);
   bool is_closed = false;
   while (!status && !is_closed) {
@@ -400,8 +365,12 @@ void seer_take(void *user) {
     // The broker is away, or has forgotten a stream that its tuner makes again.
     seer_log(desk->context, "measure", 1, "%s", seer_status_message(step_status));
     seer_status_free(step_status);
+    lose_fresh(&t);
     seer_hub_drop(&t.hub);
-    t.listed_ns = 0;
+    seer_desk_lock(desk);
+    desk->is_list_stale = true;
+    pthread_cond_broadcast(&desk->changed);
+    seer_desk_unlock(desk);
     seer_os_sleep_ns(PAUSE_NS);
   }
   seer_status_free(status);

@@ -214,11 +214,14 @@ static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *o
 static uint32_t second_device(const seer_campaign *s, uint32_t t) {
   seer_measure_facts now;  // the campaign's own are as of the last batch, which tells who was lost
   s->device.desc->describe(s->device.measurer, &now);
-  uint32_t n_left = seer_measure_devices_left(&now);
-  if (n_left < 2) return SEER_MEASURE_HOME;
-  uint32_t nth = (seer_measure_home_of(&now, t) + 1) % n_left;
-  for (uint32_t k = 0;; k++)
-    if (!now.is_left_out[k] && nth-- == 0) return k;
+  if (seer_measure_devices_left(&now) < 2) return SEER_MEASURE_HOME;
+  uint32_t home = 0;
+  while (now.is_left_out[home]) home++;
+  if (s->device.desc->home) home = s->device.desc->home(s->device.measurer, t);
+  uint32_t k = home;
+  do k = (k + 1) % now.n_devices;
+  while (now.is_left_out[k]);
+  return k;
 }
 
 // What is faster on the device of the finals only is not faster. One that is lost over it says
