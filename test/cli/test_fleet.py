@@ -68,6 +68,30 @@ def misfortunes():
     check_records(records)
 
 
+def connections_that_break():
+    """All of them, all the time: what a worker was given over one that is lost is done all the same."""
+    fleet.restart_server(with_data=False)
+    two = [fleet.start_worker() for _ in range(2)]
+    fleet.wait_for_workers(2)
+    is_over = threading.Event()
+
+    def cut():
+        while not is_over.wait(0.1):
+            fleet.redis("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    try:
+        for _ in range(2):
+            events, _ = fleet.tune(*FAKE, "--trials", "60", "--records", os.path.join(fleet.folder, "cut.sqlite"))
+            check_trials(events, 60)
+    finally:
+        is_over.set()
+        cutter.join()
+    for worker in two:
+        worker.terminate()
+        expect(worker.wait(60) == 0, "a worker did not end well")
+
+
 def a_library():
     """Of a worker that measures. It and the tuning are there before the broker is."""
     fleet.start_worker("--measure", "local", "--device-lock", os.path.join(fleet.folder, "lock"))
@@ -109,6 +133,7 @@ try:
     refusals()
     over_tls()
     misfortunes()
+    connections_that_break()
     a_library()
 finally:
     fleet.close()

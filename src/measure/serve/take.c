@@ -15,6 +15,7 @@
 #define ABANDONED_MS 10000  // a job that nobody has vouched for
 #define BLOCK_MS 1000
 #define MANY 48  // comparisons that are taken at once
+#define MOST 1000  // that are taken again
 #define PAUSE_NS (SECOND_NS / 10)
 #define MOST_DELIVERIES 2  // the third worker does not try
 
@@ -28,6 +29,7 @@ typedef struct {
   const seer_message_task **task;
   seer_desk_job *fresh;  // that have come in and are not on the desk yet
   uint32_t n_refusals;  // replies that nobody reads
+  uint32_t n_connections;  // of the hub, when all was taken that there was
   uint64_t claimed_ns;
   uint64_t claimed[SEER_DESK_MAX_TUNINGS];  // sessions, and where XAUTOCLAIM is in each; 0: none
   char cursor[SEER_DESK_MAX_TUNINGS][32];
@@ -74,9 +76,10 @@ static seer_status read_job(taker *t, const char *place, const char *at,
 }
 
 // What cannot be read is nobody's: it leaves the stream, and its tuner sends it again. Two replies
-// are to be skipped.
+// are to be skipped. why  NULL: it was withdrawn
 static seer_status refuse(taker *t, const char *place, const char *at, seer_status why) {
-  seer_log(t->desk->context, "measure", 0, "a job is refused: %s", seer_status_message(why));
+  if (why)
+    seer_log(t->desk->context, "measure", 0, "a job is refused: %s", seer_status_message(why));
   seer_status_free(why);
   SEER_TRY(seer_hub_send(&t->hub, NULL, "XACK %s " SEER_HUB_GROUP " %s", place, at));
   SEER_TRY(seer_hub_send(&t->hub, NULL, "XDEL %s %s", place, at));
@@ -84,11 +87,28 @@ static seer_status refuse(taker *t, const char *place, const char *at, seer_stat
   return SEER_OK;
 }
 
+static bool has_job(const seer_desk_job *list, const char *place, const char *at) {
+  for (; list; list = list->next)
+    if (strcmp(list->at, at) == 0 && strcmp(list->place, place) == 0) return true;
+  return false;
+}
+
+// Then it is taken again, and will be answered.
+static bool is_in_hand(seer_desk *desk, const char *place, const char *at) {
+  seer_desk_lock(desk);
+  bool is = has_job(desk->waiting, place, at) || has_job(desk->running, place, at) ||
+      has_job(desk->done, place, at);
+  seer_desk_unlock(desk);
+  return is;
+}
+
 // `entry` is [id, ["m", letter]]. It comes to the desk with the others (hand_over).
 static seer_status take_entry(taker *t, const char *place, uint64_t session,
     const seer_redis_reply *entry, bool is_poisoned) {
   if (entry->kind != SEER_REDIS_ARRAY || entry->n != 2) return SEER_OK;
   const seer_redis_reply *fields = &entry->element[1];
+  if (is_in_hand(t->desk, place, entry->element[0].text)) return SEER_OK;
+  if (fields->kind == SEER_REDIS_NIL) return refuse(t, place, entry->element[0].text, SEER_OK);
   bool is_letter = fields->kind == SEER_REDIS_ARRAY && fields->n == 2 &&
       fields->element[1].kind == SEER_REDIS_TEXT;
   seer_arena *arena = seer_arena_create("fleet job");
@@ -194,9 +214,10 @@ static seer_status take_reply(taker *t, const seer_redis_reply *reply) {
   return SEER_OK;
 }
 
-// XREADGROUP: new jobs of these streams, at most `count` of each. block_ms 0: only what is there.
-static seer_status ask_group(
-    taker *t, const char *const *place, uint32_t n, uint32_t count, uint32_t block_ms) {
+// XREADGROUP: jobs of these streams, at most `count` of each. block_ms 0: only what is there.
+//   from  ">": new ones; "0": those that this worker was given and has not answered
+static seer_status ask_group(taker *t, const char *const *place, uint32_t n, uint32_t count,
+    uint32_t block_ms, const char *from) {
   seer_redis_word words[9 + 4 * SEER_DESK_MAX_TUNINGS];
   size_t n_words = 0;
   const char *head = seer_arena_printf(t->arena, "%u", count);
@@ -211,12 +232,14 @@ static seer_status ask_group(
   if (block_ms) words[n_words++] = SEER_REDIS_WORD(ms);
   words[n_words++] = SEER_REDIS_WORD("STREAMS");
   for (uint32_t k = 0; k < n; k++) words[n_words++] = SEER_REDIS_WORD(place[k]);
-  for (uint32_t k = 0; k < n; k++) words[n_words++] = SEER_REDIS_WORD(">");
+  for (uint32_t k = 0; k < n; k++) words[n_words++] = SEER_REDIS_WORD(from);
   return seer_hub_send_words(&t->hub, words, n_words);
 }
 
 // New jobs of these tunings: those for this worker alone, which are short, and one of the others.
 // What comes is awaited with one of each; the rest of what came with it is taken right behind.
+// Those for this worker alone that a lost connection had been given are taken again by the next
+// one: nobody else does. Of the others another worker takes over what this one has lost (claim).
 static seer_status read_group(taker *t, const uint64_t *session, uint32_t n, uint32_t block_ms) {
   enum { OWN, ANY, REST, N };
   const char *place[2 * SEER_DESK_MAX_TUNINGS];
@@ -224,9 +247,10 @@ static seer_status read_group(taker *t, const uint64_t *session, uint32_t n, uin
     place[k] = seer_hub_place_of_worker(t->arena, session[k], t->desk->id);
     place[n + k] = seer_hub_place(t->arena, "jobs", session[k]);
   }
-  SEER_TRY(ask_group(t, place, n, MANY, 0));
-  SEER_TRY(ask_group(t, place, 2 * n, 1, block_ms));
-  SEER_TRY(ask_group(t, place, n, MANY, 0));
+  bool is_new = !seer_hub_is_connected(&t->hub) || t->n_connections != t->hub.n_connections;
+  SEER_TRY(ask_group(t, place, n, is_new ? MOST : MANY, 0, is_new ? "0" : ">"));
+  SEER_TRY(ask_group(t, place, 2 * n, 1, is_new ? 0 : block_ms, ">"));
+  SEER_TRY(ask_group(t, place, n, MANY, 0, ">"));
   for (int k = 0; k < N; k++) {
     const seer_redis_reply *reply;
     uint64_t block_ns = k == ANY ? (uint64_t)block_ms * 1000000 : 0;
@@ -235,7 +259,9 @@ static seer_status read_group(taker *t, const uint64_t *session, uint32_t n, uin
     SEER_TRY(take_reply(t, reply));
     put_known(t);  // while others are waited for
   }
-  return hand_over(t);
+  SEER_TRY(hand_over(t));
+  t->n_connections = t->hub.n_connections;
+  return SEER_OK;
 }
 
 // ---- what others have left
