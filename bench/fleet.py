@@ -13,9 +13,9 @@ what one worker does with nothing on the way. Also the tuner's share of a proces
 
 Real measurements of this machine's first two processors: a tuning with --devices cpu:0,cpu:1 and one by two workers of a
 processor each that are as far as is said, in turns. A row a tuning: seconds until the first round, of the search, of the
-finals (these three are the tuning), and until the library is written, where a tuning of this machine holds it against
-the untuned one and a fleet's has no machine to do so. Then the ratios of the medians, and of the libraries' times, which
-take turns (`familyseer bench --compare`).
+finals (these three are the tuning), until the library is written, where a tuning of this machine holds it against the
+untuned one and a fleet's has no machine to do so, and of all. Then the ratios of the medians, and of the libraries'
+times, which take turns (`familyseer bench --compare`).
 """
 import argparse, contextlib, json, os, random, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
 
@@ -152,10 +152,11 @@ def compare_numbers(args, folder, url):
 # ---- real measurements
 DEVICES = ('cpu:0', 'cpu:1')
 PHASES = ('start', 'search', 'finals', 'library')
+SUMS = {'tuning': PHASES[:3], 'all': PHASES}
 
 
 def tune_really(args, folder, *flags):
-    """-> seconds of each phase, seconds of the tuning; its library is in `folder`"""
+    """-> seconds of each phase, and their sums; its library is in `folder`"""
     start = time.monotonic()
     tuner, errors = start_tuning(args, args.real, '--threads', '1', '--trials', str(args.trials), *flags,
                                  '--records', os.path.join(folder, 'records.sqlite'), '-o', folder)
@@ -170,7 +171,8 @@ def tune_really(args, folder, *flags):
     if tuner.wait():
         sys.exit(f'the tuning has failed: {"".join(errors)}')
     marks = [start, at['round'], decided, ended, time.monotonic()]
-    return dict(zip(PHASES, (b - a for a, b in zip(marks, marks[1:])))), ended - start
+    seconds = dict(zip(PHASES, (b - a for a, b in zip(marks, marks[1:]))))
+    return seconds | {name: sum(seconds[phase] for phase in phases) for name, phases in SUMS.items()}
 
 
 def compare_real(args, folder, url):
@@ -180,15 +182,14 @@ def compare_real(args, folder, url):
             'far': lambda out: tune_really(args, out, '--fleet', url)}
     rows = {way: [] for way in ways}
     ratios = []
-    print('way   ' + ' '.join(f'{name:>8s}' for name in (*PHASES, 'tuning')), flush=True)
+    print('way   ' + ' '.join(f'{name:>8s}' for name in (*PHASES, *SUMS)), flush=True)
     for turn in range(args.turns):
         for way in sorted(ways, reverse=turn % 2 == 0):
             out = os.path.join(folder, f'{way}{turn}')
             os.makedirs(out)
             flags = [['--devices', device, '--device-lock', lock] for device, lock in zip(DEVICES, locks)]
             with workers(args, url, flags if way == 'far' else []):
-                phases, seconds = ways[way](out)
-            rows[way].append(phases | {'tuning': seconds})
+                rows[way].append(ways[way](out))
             print(f'{way:5s} ' + ' '.join(f'{value:8.2f}' for value in rows[way][-1].values()), flush=True)
         far, here = (os.path.join(folder, f'{way}{turn}', 'model.so') for way in ('far', 'here'))
         command = [args.program, 'bench', far, '--compare', here, '--json', '--threads', '1']
