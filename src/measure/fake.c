@@ -204,7 +204,10 @@ static void fake_describe(const seer_measurer *m, seer_measure_facts *out) {
   out->n_builders = m->target->threads;
 }
 
-static void fake_set_pace(seer_measurer *m, const seer_measure_pace *pace) { m->pace = pace; }
+static void fake_set_pace(seer_measurer *m, const seer_measure_pace *pace) {
+  m->pace = pace;
+  m->devices.leave_fd = pace->leave_fd;
+}
 
 const seer_measure_desc seer_measure_fake = {.name = "fake",
     .doc = "times from the analytic model and seeded noise, for tests",

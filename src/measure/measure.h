@@ -95,10 +95,14 @@ typedef struct {
 } seer_measure_facts;
 uint32_t seer_measure_devices_left(const seer_measure_facts *facts);
 
-// A slower device than there is: what is timed takes so long at least, on each device.
+// How a measurer waits. delay_s stands for a slower device than there is: what is timed takes so
+// long at least, on each device.
 typedef struct {
   double delay_s;
-  const volatile sig_atomic_t *is_stopped;  // then it is not waited for any more
+  const volatile sig_atomic_t *is_stopped;  // then that is not waited for any more
+  // Can be read when what is not done is to be left: what is being asked fails with DEVICE, and the
+  // measurer is to be closed. 0: never.
+  int leave_fd;
 } seer_measure_pace;
 
 // One turn of a contender and of what it is held against.

@@ -93,11 +93,32 @@ def connections_that_break():
 
 
 def a_library():
-    """Of a worker that measures. It and the tuning are there before the broker is."""
-    fleet.start_worker("--measure", "local", "--device-lock", os.path.join(fleet.folder, "lock"))
+    """Of workers that measure. The first one and the tuning are there before the broker is. It is told to end when its
+    device stands still, and gives the round back that it has in hand; another worker does what is left."""
+    freeze, frozen = os.path.join(fleet.folder, "freeze"), os.path.join(fleet.folder, "frozen_worker")
+    with open(frozen, "w") as script:
+        script.write(f'#!/bin/sh\n[ "$2" = runner ] && (while [ ! -e {freeze} ]; do sleep 0.1; done; kill -STOP $$) &\n'
+                     f'exec {PROGRAM} "$@"\n')
+    os.chmod(frozen, 0o755)
+    real = ["--measure", "local", "--device-lock", os.path.join(fleet.folder, "lock")]
+    first = fleet.start_worker(*real, "--worker-path", frozen, "--timeout", "600s", "--grace", "1s")
     threading.Timer(1.5, fleet.restart_server, [False]).start()
+
+    def replace_first():
+        open(freeze, "w").close()
+        time.sleep(2.5)
+        while not any(worker["doing"] for worker in fleet.workers()):
+            time.sleep(0.1)
+        first.terminate()
+        expect(first.wait(30) == 0, "a worker did not end within the notice that it gets")
+        with open(first.log.name) as log:
+            expect("is given back" in log.read(), "a round without end was not given back")
+        fleet.start_worker(*real, is_service=True)
+    on_event, left = every(1, [replace_first])
     library = os.path.join(fleet.folder, "library")
-    events, _ = fleet.tune("--trials", "24", "--records", os.path.join(fleet.folder, "real.sqlite"), "-o", library, model="mlp")
+    events, _ = fleet.tune("--trials", "24", "--records", os.path.join(fleet.folder, "real.sqlite"), "-o", library, model="mlp",
+                           on_event=on_event)
+    expect(not left, "nothing was given back")
     check_trials(events, 24)
     out = subprocess.run([PROGRAM, "verify", os.path.join(library, "model.so"), "mlp"], env=fleet.env, capture_output=True, text=True)
     expect(out.returncode == 0, f"verify: {out.stdout}{out.stderr}")

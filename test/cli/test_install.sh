@@ -35,6 +35,9 @@ expect_status 0 env -u MAKEFLAGS make -C c CFLAGS=-O1
 expect_status 0 ./app c/model.so
 expect_text stdout "'output' begins with"
 
+# A worker as a service is that of this folder.
+expect_text "$prefix/lib/systemd/system/familyseer-worker.service" "ExecStart=$prefix/bin/familyseer worker"
+
 # Its workers are the installed program, its runtime archive the installed one.
 build tune familyseer
 expect_status 0 env SEER_LOG=all:1 SEER_TRIALS=24 ./tune mlp tuned 60s

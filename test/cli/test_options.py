@@ -160,7 +160,7 @@ def of_fleet(folder):
                               stdout=subprocess.DEVNULL)
     while not os.path.exists(path):
         time.sleep(0.05)
-    worker = subprocess.Popen([FAMILYSEER, "worker", *fleet, "--devices", f"cpu:{min(os.sched_getaffinity(0))}", "--log", "options:1"], stderr=open(log, "w"),
+    worker = subprocess.Popen([FAMILYSEER, "worker", *fleet, "--devices", f"cpu:{min(os.sched_getaffinity(0))}", "--grace", "10s", "--log", "options:1"], stderr=open(log, "w"),
                               env={**os.environ, "XDG_CACHE_HOME": folder})
     try:
         found = {"tune": reads("tune", "mlp", *fleet, "--threads", 1, "--trials", 4, "--ignore-records", XDG_CACHE_HOME=folder),

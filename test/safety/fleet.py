@@ -101,10 +101,13 @@ class Fleet:
         command = ['redis-cli', '-s', self.socket, '--no-auth-warning', '-a', PASSWORD, *words] + (['-x'] if data is not None else [])
         return subprocess.run(command, input=data, capture_output=True).stdout.decode(errors='replace')
 
-    def start_worker(self, *flags, url=None):
+    def start_worker(self, *flags, url=None, is_service=False):
+        """is_service: told by its environment alone which fleet is meant, as a service is."""
         log = open(os.path.join(self.folder, f'worker{len(self.processes)}.txt'), 'w')
-        worker = subprocess.Popen([PROGRAM, 'worker', '--fleet', url or self.url, '--measure', 'fake:delay=20ms', *flags],
-                                  env=self.env, stderr=log)
+        where = [] if is_service else ['--fleet', url or self.url]
+        env = dict(self.env, SEER_FLEET=url or self.url) if is_service else self.env
+        worker = subprocess.Popen([PROGRAM, 'worker', *where, '--measure', 'fake:delay=20ms', *flags], env=env, stderr=log)
+        worker.log = log
         self.processes.append(worker)
         return worker
 

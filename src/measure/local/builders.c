@@ -162,7 +162,7 @@ seer_status seer_builders_build(seer_builders *all, const seer_build_batch *batc
     seer_watch_begin(&watch);
     seer_builders_watch(all, &watch);
     if (!seer_watch_has_any(&watch)) continue;
-    seer_watch_wait(&watch);
+    SEER_TRY(seer_watch_wait(&watch, all->leave_fd));
     SEER_TRY(seer_builders_take(all, batch, watch.is_ready));
   }
   return SEER_OK;

@@ -29,6 +29,7 @@ typedef struct {
   uint32_t n;
   seer_builder builder[SEER_LOCAL_MAX_BUILDERS];
   double timeout_s;
+  int leave_fd;  // of the pace
 } seer_builders;
 
 typedef struct {

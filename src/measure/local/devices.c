@@ -219,7 +219,7 @@ seer_status seer_devices_run(seer_devices *all, const seer_device_work *work) {
     seer_watch_begin(&watch);
     seer_devices_watch(all, work, &watch);
     if (!seer_watch_has_any(&watch)) continue;  // a device was lost over the last ones
-    seer_watch_wait(&watch);
+    SEER_TRY(seer_watch_wait(&watch, all->leave_fd));
     SEER_TRY(seer_devices_take(all, work, watch.is_ready));
   }
 }

@@ -27,6 +27,7 @@ typedef struct {
   const seer_context *context;
   uint32_t n;
   seer_queue_device device[SEER_MEASURE_MAX_DEVICES];
+  int leave_fd;  // of the pace
 } seer_devices;
 
 // What jobs are, to whom they belong. Each job ends by one call: `order` that says so, `take`

@@ -191,7 +191,7 @@ static seer_status measure_batch(void *user) {
     seer_devices_watch(&m->devices, &work, &watch);
     seer_watch_add(&watch, b->beside ? b->fds[0] : -1, UINT64_MAX);
     if (!seer_watch_has_any(&watch)) continue;
-    seer_watch_wait(&watch);
+    SEER_TRY(seer_watch_wait(&watch, m->devices.leave_fd));
     SEER_TRY(seer_builders_take(&m->builders, &builds, watch.is_ready));
     SEER_TRY(seer_devices_take(&m->devices, &work, watch.is_ready + m->builders.n));
     if (watch.is_ready[watch.n - 1]) end_meanwhile(b);
@@ -331,7 +331,10 @@ static void local_describe(const seer_measurer *m, seer_measure_facts *out) {
   out->n_builders = m->builders.n;
 }
 
-static void local_set_pace(seer_measurer *m, const seer_measure_pace *pace) { m->pace = pace; }
+static void local_set_pace(seer_measurer *m, const seer_measure_pace *pace) {
+  m->pace = pace;
+  m->devices.leave_fd = m->builders.leave_fd = pace->leave_fd;
+}
 
 static seer_status local_add_task(seer_measurer *m, const seer_measure_task *task) {
   seer_local_tasks *all = &m->tasks;

@@ -49,6 +49,7 @@ typedef struct {
   const char *measurer;  // constant
   seer_arena *arena;  // take's
   const volatile sig_atomic_t *is_stopped;  // by a signal: what is in hand is finished
+  int leave_fd;  // or left, when this can be read
   pthread_mutex_t lock;
   pthread_cond_t changed;
   seer_desk_job *waiting;  // in the order in which they came

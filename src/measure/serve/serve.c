@@ -120,7 +120,11 @@ static seer_status work(seer_desk *desk, seer_work *worker) {
     status = seer_work_do(worker, job);
     put_down(desk, job, (double)(seer_os_now_ns() - start_ns) * 1e-9, status == SEER_OK);
   }
-  return status;
+  if (!status || !*desk->is_stopped) return status;
+  seer_log(desk->context, "measure", 0, "what was in hand is given back: %s",
+      seer_status_message(status));
+  seer_status_free(status);  // somebody else does it
+  return SEER_OK;
 }
 
 // What waits is given back.
@@ -212,9 +216,11 @@ static seer_status serve_on(seer_desk *desk, const char *broker) {
   return status;
 }
 
-seer_status seer_serve(const seer_context *context, const volatile sig_atomic_t *is_stopped) {
+seer_status seer_serve(
+    const seer_context *context, const volatile sig_atomic_t *is_stopped, int leave_fd) {
   seer_desk desk = {.context = context,
       .is_stopped = is_stopped,
+      .leave_fd = leave_fd,
       .arena = seer_arena_create("fleet desk"),
       .start_ns = seer_os_now_ns()};
   seer_desk_init(&desk);

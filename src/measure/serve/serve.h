@@ -12,9 +12,10 @@
 #include "setup/context.h"
 
 // The context's target is this machine's. *is_stopped, set by a signal: what is in hand is done and
-// answered, what waits is given back. A broker that is not there yet is waited for. Errors: those
-// of the options, of a broker that refuses this worker, and of the measurer.
+// answered, or given back when leave_fd can be read; what waits is given back. A broker
+// that is not there yet is waited for. Errors: those of the options, of a broker that refuses this
+// worker, and of the measurer.
 SEER_MUST_USE seer_status seer_serve(
-    const seer_context *context, const volatile sig_atomic_t *is_stopped);
+    const seer_context *context, const volatile sig_atomic_t *is_stopped, int leave_fd);
 
 #endif

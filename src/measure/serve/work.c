@@ -64,7 +64,7 @@ seer_status seer_work_create(seer_desk *desk, seer_work **out) {
   for (uint32_t k = 0; k < SEER_MEASURE_MAX_DEVICES; k++) w->slower[k] = 1;
   SEER_TRY(
       seer_measure_find(seer_context_str(desk->context, SEER_OPT_MEASURE), w->options, &w->choice));
-  w->pace = (seer_measure_pace){w->choice.delay_s, desk->is_stopped};
+  w->pace = (seer_measure_pace){w->choice.delay_s, desk->is_stopped, desk->leave_fd};
   SEER_TRY(open_measurer(w));
   desk->letter.n_devices = w->facts.n_devices;
   desk->letter.n_builders = w->facts.n_builders;

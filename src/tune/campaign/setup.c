@@ -224,7 +224,7 @@ static seer_status choose_measurer(seer_campaign *s) {
   SEER_TRY(seer_measure_choose(s->context, s->arena, &choice));
   s->device.desc = choice.desc;
   s->device.argument = choice.argument;
-  s->device.pace = (seer_measure_pace){choice.delay_s, &s->is_stopped};
+  s->device.pace = (seer_measure_pace){choice.delay_s, &s->is_stopped, 0};
   return SEER_OK;
 }
 

@@ -350,7 +350,7 @@ static void sharers_wait_for_builders(void **state) {
 static void a_pace_is_kept(void **state) {
   (void)state;
   volatile sig_atomic_t is_stopped = 0;
-  const seer_measure_pace pace = {0.01, &is_stopped};
+  const seer_measure_pace pace = {0.01, &is_stopped, 0};
   world w;
   open_world(&w, 6, 2);
   seer_device_work work = work_of(&w);
@@ -372,6 +372,24 @@ static void a_pace_is_kept(void **state) {
   close_world(&w);
 }
 
+// Whatever the devices are at, and however long they would take.
+static void what_is_not_done_is_left(void **state) {
+  (void)state;
+  int fds[2];
+  must(seer_os_pipe(fds));
+  world w;
+  open_world(&w, 6, 2);
+  w.devices.leave_fd = fds[0];
+  for (uint32_t k = 0; k < 2; k++) w.device[k].turns = UINT32_MAX;
+  must(seer_os_write_all(fds[1], "x", 1));
+  const seer_device_work work = work_of(&w);
+  seer_status status = seer_devices_run(&w.devices, &work);
+  assert_int_equal(seer_status_code(status), SEER_CODE_DEVICE);
+  seer_status_free(status);
+  for (int i = 0; i < 2; i++) seer_os_close(fds[i]);
+  close_world(&w);
+}
+
 // Turns of the loop until all is done.
 static uint32_t count_turns(world *w) {
   const seer_device_work work = work_of(w);
@@ -381,7 +399,7 @@ static uint32_t count_turns(world *w) {
     seer_watch watch;
     seer_watch_begin(&watch);
     seer_devices_watch(&w->devices, &work, &watch);
-    seer_watch_wait(&watch);
+    must(seer_watch_wait(&watch, 0));
     must(seer_devices_take(&w->devices, &work, watch.is_ready));
   }
 }
@@ -432,6 +450,7 @@ int main(void) {
       cmocka_unit_test(what_is_known_is_not_asked),
       cmocka_unit_test(sharers_wait_for_builders),
       cmocka_unit_test(a_pace_is_kept),
+      cmocka_unit_test(what_is_not_done_is_left),
       cmocka_unit_test(devices_add_up),
       cmocka_unit_test(a_restart_stops_nobody_else),
   };
