@@ -17,7 +17,8 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
     uint32_t task, uint64_t seed, uint32_t n_threads, seer_schedule *out_schedule,
     double *out_seconds) {
   seer_untuned_task one = {.task = task, .sketches = sketches};
-  seer_untuned_how how = {.target = target, .seed = seed, .n_threads = n_threads};
+  seer_untuned_how how = {
+      .target = target, .seed = seed, .n_drafts = SEER_UNTUNED_DRAFTS, .n_threads = n_threads};
   SEER_TRY(seer_untuned_choose(&how, &one, 1));
   *out_schedule = one.schedule;
   *out_seconds = one.seconds;
@@ -181,8 +182,11 @@ static seer_status choose_untuned(
     chooser *c, uint32_t n_task, seer_untuned_task *asked, uint32_t n) {
   seer_bank *bank;
   SEER_TRY(seer_untuned_bank(c->context, n_task, &bank));
-  seer_untuned_how how = {
-      .target = c->target, .seed = c->seed, .n_threads = c->n_threads, .bank = bank};
+  seer_untuned_how how = {.target = c->target,
+      .seed = c->seed,
+      .n_drafts = (uint32_t)seer_context_i64(c->context, SEER_OPT_UNTUNED_DRAFTS),
+      .n_threads = c->n_threads,
+      .bank = bank};
   seer_status status = seer_untuned_choose(&how, asked, n);
   seer_bank_destroy(bank);
   return status;

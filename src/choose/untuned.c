@@ -8,7 +8,6 @@
 #include "learn/pretrained.h"
 
 // What more drafts gain, and what ends a search early: doc/decisions, 57.
-#define DRAFTS 20000
 #define STALE_DRAFTS 4096
 
 typedef struct {
@@ -29,7 +28,7 @@ static seer_status choose(void *user) {
       .target = p->job->how->target,
       .task = p->task->task,
       .seed = p->job->how->seed,
-      .n_drafts = DRAFTS,
+      .n_drafts = p->job->how->n_drafts,
       .n_stale = STALE_DRAFTS,
       .n_threads = p->job->n_threads,
       .max_packed_bytes = p->task->max_packed_bytes,

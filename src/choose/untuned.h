@@ -14,6 +14,8 @@
 #include "search/unmeasured.h"
 #include "setup/context.h"
 
+#define SEER_UNTUNED_DRAFTS 20000  // as the option has it by default: doc/decisions, 57
+
 // A task whose choice is asked for.
 typedef struct {
   uint32_t task;  // id
@@ -27,6 +29,7 @@ typedef struct {
 typedef struct {
   const seer_target *target;
   uint64_t seed;
+  uint32_t n_drafts;  // of a task, at most; SEER_UNTUNED_DRAFTS where no option says how many
   uint32_t n_threads;  // 0: as many as this process may use; the choices do not depend on it
   const seer_bank *bank;  // that has the last word (search/unmeasured.h); NULL: the estimate has it
 } seer_untuned_how;

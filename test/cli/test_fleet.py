@@ -1,6 +1,6 @@
 # A fleet of three on a redis-server of its own: a tuning gets all its trials, each once, while workers die, the broker
 # forgets everything and letters are forged; who has not the password, or another key, gets nothing.
-# SEER_TEST: timeout=300
+# SEER_TEST: timeout=300 cost=45
 import os
 import subprocess
 import sys

@@ -3,7 +3,7 @@
 The table's column of commands is held against what commands read while they run (--log options:1). Every command is run
 with all that makes it read something.
 
-SEER_TEST: timeout=300
+SEER_TEST: timeout=300 cost=30
 """
 import os
 import re

@@ -1,6 +1,6 @@
 # --strict-math and --tolerance: what formulations compile and tune have to choose from; the lists do not depend on the
 # machine. Records of what is excluded are passed over.
-# SEER_TEST: timeout=120
+# SEER_TEST: timeout=120 cost=20
 . "$(dirname "$0")/lib.sh"
 
 # of FOLDER: how many kernels have such sketches

@@ -1,5 +1,5 @@
 # tune: what it writes and where, what is refused before the first measurement, how it is ended.
-# SEER_TEST: timeout=500
+# SEER_TEST: timeout=500 cost=60
 . "$(dirname "$0")/lib.sh"
 
 fake() { "$FAMILYSEER" tune "$@" --measure fake --trials 40; }
@@ -65,13 +65,14 @@ expect_status 0 by_itself --until-done --time-budget 1ms
 expect_text stderr "the time budget is used up"
 
 # Another network goes on from a cost model; families are found again by name.
-one_model() { fake "$@" --ignore-records --search-policy familyseer; }
-expect_status 0 one_model mlp --save-model m1
-expect_status 0 one_model mobilenet_v2_0.25 --load-model m1 --save-model m2
+one_model() { "$FAMILYSEER" tune "$@" --measure fake --ignore-records --search-policy familyseer; }
+expect_status 0 one_model mlp --trials 40 --save-model m1
+# Which families go on is said before anything is measured, and what was learnt of them is passed on: one round is enough.
+expect_status 0 one_model mobilenet_v2_0.25 --trials 8 --load-model m1 --save-model m2
 expect_text stderr "cost model m1: 1 of 4 families go on from it; new are conv.f32, depthwise.f32, window.f32"
-expect_status 0 one_model mlp --load-model m2
+expect_status 0 one_model mlp --trials 40 --load-model m2
 expect_text stderr "cost model m2: 1 of 1 families go on from it"
-expect_status 1 one_model mlp --load-model m2 --cost-model random
+expect_status 1 one_model mlp --trials 40 --load-model m2 --cost-model random
 expect_text stderr "m2: cost model xgboost, must be random"
 expect_status 1 fake mlp --ignore-records --load-model m2
 expect_text stderr "m2: cost model xgboost, must be xgboost-rank"

@@ -1,6 +1,6 @@
 # A tuned library is held against the untuned one: the verdict is told, a winner of the records that is slow in truth
 # does not ship whatever its pairs say, and compile makes the same of the records afterwards.
-# SEER_TEST: timeout=240
+# SEER_TEST: timeout=240 cost=40
 import json
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""A sample of the differential test: 400 cases of operators and 60 random graphs, at all levels. SEER_TEST: timeout=1200"""
+"""A sample of the differential test: 400 cases of operators and 60 random graphs, at all levels. SEER_TEST: timeout=1200 cost=50"""
 import sys
 
 sys.dont_write_bytecode = True

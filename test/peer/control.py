@@ -49,8 +49,9 @@ class Graph:
 HOW = (("-O1", 2), ("--random-schedules=1", 2))[0 if FULL else 1:]
 
 
-def check(model, many, rtol=1e-5, how=HOW, atol=1e-6):
-    """Libraries, by options and threads, for all inputs in `many`: shapes and values as ONNX Runtime's. Returns the shapes that came out."""
+def check(model, many, rtol=1e-5, how=HOW, atol=1e-6, verified=None):
+    """Libraries, by options and threads, for all inputs in `many`: shapes and values as ONNX Runtime's. The one with the option
+    `verified` is what verify finds right, too. Returns the shapes that came out."""
     shapes = set()
     wanted = [reference(model, feeds) for feeds in many]
     with tempfile.TemporaryDirectory() as tmp:
@@ -65,6 +66,8 @@ def check(model, many, rtol=1e-5, how=HOW, atol=1e-6):
                     assert got[name].dtype == x.dtype, f"'{name}' is {got[name].dtype}, should be {x.dtype}"
                     np.testing.assert_allclose(got[name], x, rtol=rtol, atol=atol, err_msg=f"{name} ({option})")
                     shapes.add(x.shape)
+            if option == verified:
+                assert "ok" in familyseer("verify", os.path.join(tmp, f"out{k}"), os.path.join(tmp, "m.onnx")).stdout
     return shapes
 
 

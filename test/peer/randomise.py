@@ -27,15 +27,19 @@ def _attribute(node, name, otherwise):
 
 def _values(rng, shape, node, position):
     """New content of a constant that is input `position` of `node`; None: keep it."""
-    normal, uniform = rng.standard_normal, rng.uniform
+    uniform = rng.uniform
+
+    def normal(shape):
+        return rng.standard_normal(shape, np.float32)
+
     if node.op_type == "Conv":
         if position == 1:
-            return normal(shape) * np.sqrt(2.0 / np.prod(shape[1:]))
+            return normal(shape) * np.float32(np.sqrt(2.0 / np.prod(shape[1:])))
         return normal(shape) * 0.1
     if node.op_type in ("Gemm", "MatMul"):
         if position == 1:
             fan_in = shape[1] if _attribute(node, "transB", 0) else shape[0]
-            return normal(shape) * np.sqrt(2.0 / fan_in)
+            return normal(shape) * np.float32(np.sqrt(2.0 / fan_in))
         return normal(shape) * 0.1
     if node.op_type == "BatchNormalization":
         return {1: lambda: uniform(0.5, 1.0, shape), 2: lambda: normal(shape) * 0.2, 3: lambda: normal(shape) * 0.2,
@@ -101,9 +105,9 @@ def randomise(model, seed=1, hidden=None):
         user, position = reader(i.name)
         new = _values(rng, list(i.dims), user, position) if user else None
         if new is not None:
-            i.CopyFrom(numpy_helper.from_array(new.astype(np.float32), i.name))
+            i.CopyFrom(numpy_helper.from_array(new.astype(np.float32, copy=False), i.name))
     for name, new in replaced.items():
-        graph.initializer.append(numpy_helper.from_array(new.astype(np.float32), name))
+        graph.initializer.append(numpy_helper.from_array(new.astype(np.float32, copy=False), name))
     last = kept[-1]
     if last.op_type == "Softmax":
         kept.pop()

@@ -1,4 +1,4 @@
-"""The built-in networks, written out as ONNX, against ONNX Runtime. SEER_TEST: timeout=3600"""
+"""The built-in networks, written out as ONNX, against ONNX Runtime. SEER_TEST: timeout=3600 cost=35"""
 import os
 import sys
 import tempfile
@@ -19,7 +19,7 @@ IN_FULL = {"resnet152_v2": "", "mobilenet_v2_0.25": "", "densenet121": "", "vgg1
 PARTS = {"yolov8": {"output": (1, [4])}}  # boxes, then probabilities
 
 
-def builtin(name, shape):
+def builtin(name, shape, turn):
     with tempfile.TemporaryDirectory() as tmp:
         path = os.path.join(tmp, name + ".onnx")
         familyseer("models", "--export", name, "-o", tmp, *(["--input-shapes", shape] if shape else []))
@@ -30,8 +30,9 @@ def builtin(name, shape):
             mask[:] = np.arange(mask.shape[1]) < mask.shape[1] - 1 - np.arange(mask.shape[0])[:, None]
         if "token_type_ids" in feeds:
             feeds["token_type_ids"] %= 2
-        check_model(name, path, feeds, parts=PARTS.get(name[:-1], {}))
+        check_model(name, path, feeds, parts=PARTS.get(name[:-1], {}), turn=turn)
 
 
 networks = {**NETWORKS, **IN_FULL} if FULL or sys.argv[1:] else NETWORKS  # named ones are run in any case
-run_tests([(name, lambda name=name, shape=shape: builtin(name, shape)) for name, shape in networks.items()])
+run_tests([(name, lambda name=name, shape=shape, turn=turn: builtin(name, shape, turn))
+           for turn, (name, shape) in enumerate(networks.items())])

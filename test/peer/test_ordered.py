@@ -1,5 +1,5 @@
 """Scatters, TopK and running sums, at sizes where they are kernels and where they run on the host, in every type: against NumPy,
-which takes updates one after another, and ONNX Runtime where it has the type. SEER_TEST: timeout=300"""
+which takes updates one after another, and ONNX Runtime where it has the type. SEER_TEST: timeout=300 cost=30"""
 import os
 import tempfile
 

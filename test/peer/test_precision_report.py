@@ -1,7 +1,7 @@
 """What compile, tune and verify say of --precision: each figure by NumPy in extended precision of the answers of two libraries;
 NaN and infinities; --tolerance, which refuses and leaves what was there; `auto` and the line on a slower precision, by the
 estimate, on made-up machines only.
-SEER_TEST: timeout=300"""
+SEER_TEST: timeout=300 cost=25"""
 import contextlib
 import fcntl
 import json

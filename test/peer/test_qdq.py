@@ -1,6 +1,6 @@
 """Networks that quantise and dequantise around products, against ONNX Runtime: within one step where the result is quantised, within
 some last places where it stays real. Any zero points, scales one or one a channel, biases whole or real, Relu and Clip between,
-shared operands, transposed weights, weights that the file has as floats. SEER_TEST: timeout=900"""
+shared operands, transposed weights, weights that the file has as floats. SEER_TEST: timeout=900 cost=40"""
 import os
 import tempfile
 
@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 import quantised
-from peer import familyseer, reference, run_tests, schedules
+from peer import FULL, familyseer, reference, run_tests, schedules
 from quantised import BYTES
 
 SEEDS = (1, 2, 3)
@@ -21,6 +21,8 @@ class Net(quantised.Net):
     def __init__(self, seed):
         super().__init__()
         self.rng = np.random.default_rng(seed)
+        # It takes a third of all: what it makes of such networks shows with one seed of each. Answers are judged with all.
+        self.is_verified = FULL or seed == SEEDS[0]
 
     def node(self, op, inputs, **attrs):
         name = f"v{len(self.nodes)}_{op}"
@@ -107,7 +109,8 @@ class Net(quantised.Net):
                 assert error.max() <= most, f"{name} {level}: {(error > most).sum()} of {want.size} differ, at most by {error.max()}, {most} is allowed"
                 total, off = total + want.size, off + int((error != 0).sum()) * (want.dtype != np.float32)
             assert off <= 0.01 * total, f"{off} of {total} elements are a step off"
-            familyseer("verify", os.path.join(folder, "model.so"), os.path.join(folder, "m.onnx"))
+            if self.is_verified:
+                familyseer("verify", os.path.join(folder, "model.so"), os.path.join(folder, "m.onnx"))
         print(f"{total} elements agree, {off} of them within a step")
 
 

@@ -1,5 +1,5 @@
 """Quantised operators against ONNX Runtime, to the last step: scales that are round numbers, as quantisers like them, put
-every few elements half between two steps, where the order of operations decides. SEER_TEST: timeout=300"""
+every few elements half between two steps, where the order of operations decides. SEER_TEST: timeout=300 cost=25"""
 import numpy as np
 
 import quantised

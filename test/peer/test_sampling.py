@@ -1,4 +1,4 @@
-"""Operators that read between elements, GridSample and RoiAlign, and MaxRoiPool, against ONNX Runtime. SEER_TEST: timeout=400"""
+"""Operators that read between elements, GridSample and RoiAlign, and MaxRoiPool, against ONNX Runtime. SEER_TEST: timeout=400 cost=30"""
 import numpy as np
 
 from onnx import TensorProto, helper, numpy_helper

@@ -79,7 +79,7 @@ def check(label, model, sets, level):
     path = os.path.join(tmp.name, f"{label}.onnx")
     onnx.save(model, path)
     folder = os.path.join(tmp.name, f"{label}{level}")
-    familyseer("compile", path, "-o", folder, level, *flags(sets))
+    said = familyseer("compile", path, "-o", folder, level, *flags(sets)).stderr
     ours = fs.Model(folder, threads=2)
     assert [{v.name: list(v.shape) for v in inputs} for inputs, _ in ours.sets] == sets, ours.sets
     feeds = [random_feeds(model, 1 + k, s) for k, s in enumerate(sets)]
@@ -92,25 +92,26 @@ def check(label, model, sets, level):
     familyseer("verify", folder, path)
     steps = ours.profile(feeds[-1], runs=2)
     assert steps and all(s[4] > 0 for s in steps if s[1] == "kernel")
-    return path, folder
+    return path, folder, said
 
 
 def check_once(label, model, sets):
     """All sets take little more in weights.bin than the one that takes most alone (forms of weights differ in size: Winograd's),
     unless a task would lose too much time (it is then said); where any loss is allowed, always."""
-    path, folder = check(label, model, sets, "-O1")
+    path, folder, said = check(label, model, sets, "-O1")
+    apart = "packed for them alone"
 
     def compiled(kind, *more):
         out = os.path.join(tmp.name, f"{label}_{kind}")
         done = familyseer("compile", path, "-o", out, "-O1", *more)
-        return weight_bytes(out), "packed for them alone" in done.stderr
+        return weight_bytes(out), apart in done.stderr
 
     one = max(compiled("alone", *flags([s]))[0] for s in sets)
-    n, is_apart = compiled("again", *flags(sets))
+    n, is_apart = weight_bytes(folder), apart in said
     least, is_least_apart = compiled("least", "--share-weights", "1000", *flags(sets))
     most, _ = compiled("apart", "--share-weights", "0", *flags(sets))
     print(f"{label}: {n} bytes of weights{', some packed twice' if is_apart else ''}, {one} for one set, {least} to {most} by what sharing may cost", flush=True)
-    assert n == weight_bytes(folder) and n <= most, "more weights than without sharing"
+    assert n <= most, "more weights than without sharing"
     assert is_apart or n <= 1.1 * one + 40000, "weights are stored twice"
     assert not is_least_apart and least <= 1.1 * one + 40000, "weights are stored twice at any loss"
 
@@ -169,10 +170,9 @@ def shared_task():
     net.inputs.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, [5, 30]))
     a, b = net.gemm("x", 20, 30), net.gemm("y", 40, 30)
     sets = [{"x": [2, 30], "y": [5, 30]}, {"x": [3, 30], "y": [5, 30]}]
-    path, folder = check("shared", net.model(a, b), sets, "-O1")
+    _, folder, _ = check("shared", net.model(a, b), sets, "-O1")
     tasks = fs.Model(folder).info["tasks"]
     assert sorted(t["weight"] for t in tasks) == [1, 1, 2], tasks
-    del path
 
 
 def tuned():
@@ -183,7 +183,7 @@ def tuned():
     sets = [{"x": [1, 100]}, {"x": [16, 100]}]
     folder, again = os.path.join(tmp.name, "tuned"), os.path.join(tmp.name, "again")
     records = ["--records", os.path.join(tmp.name, "records.db")]
-    done = familyseer("tune", path, "-o", folder, "--trials", 96, "--share-weights", 10, *records, *flags(sets))
+    done = familyseer("tune", path, "-o", folder, "--trials", 48, "--share-weights", 10, *records, *flags(sets))
     assert all(text in done.stderr for text in ("x[1,100]: ", "x[16,100]: ", "mean: ")), done.stderr
     familyseer("compile", path, "-o", again, "--share-weights", 10, *records, *flags(sets))
     for k, s in enumerate(sets):

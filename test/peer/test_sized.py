@@ -1,4 +1,4 @@
-"""Arithmetic on sizes that only data decides, and tensors made with them, against ONNX Runtime. SEER_TEST: timeout=900"""
+"""Arithmetic on sizes that only data decides, and tensors made with them, against ONNX Runtime. SEER_TEST: timeout=900 cost=20"""
 import os
 import tempfile
 

@@ -1,6 +1,6 @@
 """verify: right libraries under both judges, in f32, f16, 8 bits and with sizes that the data decide; libraries of another
 network's weights are refused by both; ONNX Runtime that is not there is said. --layers: what is in memory agrees, and the
-first layer of other weights is named, with the nodes of its kernel. SEER_TEST: timeout=300"""
+first layer of other weights is named, with the nodes of its kernel. SEER_TEST: timeout=300 cost=25"""
 import json
 import os
 import sys

@@ -3,7 +3,7 @@
 // target lacks. For plain x86-64, its levels 2 to 4 and this machine's own features, the last with
 // vectors of 16, 32 and 64 bytes. A level that this machine lacks is compiled and looked at, not
 // run, and the test says so.
-// SEER_TEST: timeout=300
+// SEER_TEST: timeout=300 cost=40
 #include <string.h>
 
 #include "support/isa_check.h"

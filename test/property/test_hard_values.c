@@ -3,7 +3,7 @@
 // default and random schedules, interpreted and compiled, give what the interpreter of the DAG
 // gives. That gives what ONNX says, by direct loops here: the largest of numbers among which is NaN
 // is NaN, and stands at the first one. Seeded; the seed is in the message.
-// SEER_TEST: timeout=300
+// SEER_TEST: timeout=300 cost=60
 #include <math.h>
 #include <string.h>
 

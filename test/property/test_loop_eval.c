@@ -2,7 +2,7 @@
 // interpreter of the DAG gives, to the bit. Also: verify holds, print -> parse -> print is a
 // fixpoint, every rule, knob kind, tail, location and DAG kind was met often enough, and every
 // planted fault is caught.
-// SEER_TEST: timeout=300
+// SEER_TEST: timeout=300 cost=20
 
 #include "support/random_programs.h"
 #include "support/test.h"

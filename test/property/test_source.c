@@ -1,7 +1,7 @@
 // test_source.c - random DAGs under random schedules as source of each dialect: the programs that
 // compilers make of it give what the DAG's interpreter gives, and touch nothing outside of their
 // buffers. The machines are made up: only what the compiler is asked for must be there.
-// SEER_TEST: timeout=300
+// SEER_TEST: timeout=300 cost=40
 #include "source_trials.h"
 #include "support/test.h"
 
@@ -25,7 +25,7 @@ static const seer_gen_machine avx2 = {
 
 static void vectors_of_16_bytes(void **state) {
   (void)state;
-  source_trial how = {"c-vectors", plain_16, 100, 40};
+  source_trial how = {"c-vectors", plain_16, 100, 28};
   // The optimiser has the same text with longer vectors, below.
   source_trials_run(&how, NULL, "gcc", WAYS(VECTORS SANITIZE));
 }
@@ -34,7 +34,7 @@ static void vectors_of_32_bytes(void **state) {
   (void)state;
   bool runs_here = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("f16c");
-  source_trial how = {"c-vectors", avx2, 200, 40};
+  source_trial how = {"c-vectors", avx2, 200, 28};
   source_trials_run(
       &how, NULL, "gcc", runs_here ? WAYS(AVX2 SANITIZE, AVX2 OPTIMISE) : WAYS(VECTORS OPTIMISE));
 }
@@ -42,19 +42,19 @@ static void vectors_of_32_bytes(void **state) {
 // Longer than this machine's registers.
 static void vectors_of_64_bytes(void **state) {
   (void)state;
-  source_trial how = {"c-vectors", wide_64, 300, 30};
+  source_trial how = {"c-vectors", wide_64, 300, 20};
   source_trials_run(&how, NULL, "clang", WAYS(VECTORS SANITIZE, VECTORS OPTIMISE));
 }
 
 static void no_extensions(void **state) {
   (void)state;
-  source_trial how = {"c", no_vectors, 400, 40};
+  source_trial how = {"c", no_vectors, 400, 28};
   source_trials_run(&how, NULL, "gcc", WAYS(PLAIN SANITIZE, PLAIN OPTIMISE));
 }
 
 static void no_extensions_clang(void **state) {
   (void)state;
-  source_trial how = {"c", no_vectors, 500, 30};
+  source_trial how = {"c", no_vectors, 500, 20};
   source_trials_run(&how, NULL, "clang", WAYS(PLAIN SANITIZE, PLAIN OPTIMISE));
 }
 

@@ -2,7 +2,7 @@
 // passes its verifier, its text form comes back as it was, and the interpreter finds no fault in it
 // and gives what the interpreter of the DAG gives, to the bit. Faults that are planted in the
 // finished code are caught by one of them, or give a wrong answer.
-// SEER_TEST: timeout=300
+// SEER_TEST: timeout=300 cost=25
 #include <string.h>
 
 #include "code/gen/generate.h"
@@ -12,9 +12,9 @@
 #include "vector_faults.h"
 #include "vector_machines.h"
 
-#define N_PAIRS 600
+#define N_PAIRS 400  // and more while a quota is not met
 #define QUOTA 3
-#define N_FAULTY_PAIRS 1000
+#define N_FAULTY_PAIRS 400  // and more, until each fault was found often enough
 
 static const char *failed(seer_status status, const char *what, seer_arena *arena) {
   const char *message = seer_arena_printf(arena, "%s: %s", what, seer_status_message(status));

@@ -1,6 +1,6 @@
 """Small files that ask for much (bombs.py): each is compiled, or refused in one clear message, and takes little memory.
 
-SEER_TEST: timeout=600
+SEER_TEST: timeout=600 cost=40
 With --table: what each took, slowest first. A name, or several, runs only these.
 """
 import os

@@ -1,4 +1,4 @@
-"""A few damaged ONNX files of each network; damaged.py makes as many as one likes. SEER_TEST: timeout=300"""
+"""A few damaged ONNX files of each network; damaged.py makes as many as one likes. SEER_TEST: timeout=300 cost=30"""
 import sys
 
 import damaged

@@ -41,10 +41,6 @@ static uint64_t padded(const seer_memory_block *block) {
   return (uint64_t)seer_round_up((int64_t)block->n_bytes, SEER_PLAN_ALIGN);
 }
 
-static bool are_alive_together(const seer_memory_block *a, const seer_memory_block *b) {
-  return a->last >= b->first && a->first <= b->last;
-}
-
 // ---- whose bytes
 
 // Of the bytes [from, to), which both blocks hold, those whose threads differ.
@@ -68,36 +64,45 @@ static uint64_t differing(const seer_memory_block *a, const seer_memory_block *b
 
 // ---- two ways to place a block among those that are
 
+// What is asked of a placed block for each one that comes after it, side by side in memory.
 typedef struct {
-  seer_memory_block *blocks;
+  uint64_t offset, end;  // padded
+  uint32_t first, last;
+  uint32_t index;
+} placed;
+
+typedef struct {
+  const seer_memory_block *blocks;
   uint32_t n_threads;
-  uint32_t n;  // placed
-  uint32_t *placed;  // by offset
+  uint32_t n;
+  placed *at;  // by offset
   uint32_t n_middle;
   uint64_t middle[MAX_MIDDLES];  // addresses
 } layout;
+
+static bool is_alive_with(const placed *a, const seer_memory_block *b) {
+  return a->last >= b->first && a->first <= b->last;
+}
 
 // The smallest gap that holds it; else behind all that are alive with it.
 static uint64_t smallest_gap(const layout *l, const seer_memory_block *block) {
   uint64_t want = padded(block), end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
   for (uint32_t k = 0; k < l->n; k++) {
-    const seer_memory_block *other = &l->blocks[l->placed[k]];
-    if (!are_alive_together(other, block)) continue;
+    const placed *other = &l->at[k];
+    if (!is_alive_with(other, block)) continue;
     if (other->offset >= end + want && other->offset - end < best_gap) {
       best = end;
       best_gap = other->offset - end;
     }
-    if (other->offset + padded(other) > end) end = other->offset + padded(other);
+    if (other->end > end) end = other->end;
   }
   return best != UINT64_MAX ? best : end;
 }
 
 static bool is_free(const layout *l, const seer_memory_block *block, uint64_t offset) {
-  for (uint32_t k = 0; k < l->n; k++) {
-    const seer_memory_block *other = &l->blocks[l->placed[k]];
-    if (are_alive_together(other, block) && other->offset < offset + padded(block) &&
-        offset < other->offset + padded(other))
-      return false;
+  uint64_t end = offset + padded(block);
+  for (uint32_t k = 0; k < l->n && l->at[k].offset < end; k++) {
+    if (offset < l->at[k].end && is_alive_with(&l->at[k], block)) return false;
   }
   return true;
 }
@@ -108,10 +113,12 @@ static double moved_there(const layout *l, const seer_memory_block *block, uint6
   seer_memory_block at = *block;
   at.offset = offset;
   double sum = 0;
-  for (uint32_t k = 0; k < l->n; k++) {
-    const seer_memory_block *other = &l->blocks[l->placed[k]];
+  uint64_t end = offset + block->n_bytes;
+  for (uint32_t k = 0; k < l->n && l->at[k].offset < end; k++) {
+    if (l->at[k].end <= offset) continue;
+    const seer_memory_block *other = &l->blocks[l->at[k].index];
     uint64_t from = other->offset > offset ? other->offset : offset;
-    uint64_t to = other->offset + other->n_bytes, end = offset + block->n_bytes;
+    uint64_t to = other->offset + other->n_bytes;
     if (end < to) to = end;
     if (from >= to) continue;
     uint32_t steps =
@@ -150,8 +157,8 @@ static uint64_t same_middle(const layout *l, const seer_memory_block *block) {
 static const double new_middle_above[] = {1, 1.0 / 4, 1.0 / 8, 1.0 / 16, 1.0 / 32};
 
 static uint64_t place(seer_memory_block *blocks, uint32_t n, uint32_t n_threads, bool tries_middles,
-    double above, entry *order, uint32_t *placed) {
-  layout l = {.blocks = blocks, .n_threads = n_threads, .placed = placed};
+    double above, entry *order, placed *room) {
+  layout l = {.blocks = blocks, .n_threads = n_threads, .at = room};
   uint64_t total = 0;
   for (uint32_t i = 0; i < n; i++) order[i] = (entry){&blocks[i], i};
   qsort(order, n, sizeof *order, by_size);
@@ -165,11 +172,10 @@ static uint64_t place(seer_memory_block *blocks, uint32_t n, uint32_t n_threads,
     if (block->offset + padded(block) > total) total = block->offset + padded(block);
     note_middle(&l, block);
     uint32_t at = l.n;
-    while (at > 0 && blocks[placed[at - 1]].offset > block->offset) {
-      placed[at] = placed[at - 1];
-      at--;
-    }
-    placed[at] = order[l.n].index;
+    while (at > 0 && l.at[at - 1].offset > block->offset) at--;
+    memmove(&l.at[at + 1], &l.at[at], (l.n - at) * sizeof *l.at);
+    l.at[at] = (placed){
+        block->offset, block->offset + padded(block), block->first, block->last, order[l.n].index};
   }
   return total;
 }
@@ -239,14 +245,14 @@ uint64_t seer_memory_moved(
 uint64_t seer_memory_place(
     seer_memory_block *blocks, uint32_t n, uint32_t n_threads, seer_arena *arena) {
   entry *order = SEER_NEW_ARRAY(arena, entry, n + 1);
-  uint32_t *placed = SEER_NEW_ARRAY(arena, uint32_t, n + 1);
-  uint64_t total = place(blocks, n, n_threads, false, 1, order, placed), least_total = total;
+  placed *room = SEER_NEW_ARRAY(arena, placed, n + 1);
+  uint64_t total = place(blocks, n, n_threads, false, 1, order, room), least_total = total;
   if (n_threads < 2 || n == 0) return total;
   double least = (double)seer_memory_moved(blocks, n, n_threads, arena);
   seer_memory_block *other = SEER_NEW_ARRAY(arena, seer_memory_block, n);
   for (size_t k = 0; k < SEER_COUNT_OF(new_middle_above); k++) {
     memcpy(other, blocks, n * sizeof *other);
-    uint64_t needed = place(other, n, n_threads, true, new_middle_above[k], order, placed);
+    uint64_t needed = place(other, n, n_threads, true, new_middle_above[k], order, room);
     double more = (double)needed - (double)least_total;
     double cost = (double)seer_memory_moved(other, n, n_threads, arena) + GROWTH_COST * more;
     if (cost >= least || (double)needed > MAX_GROWTH * (double)least_total) continue;

@@ -75,6 +75,7 @@ static seer_status choose_untuned(seer_campaign *s) {
   SEER_TRY(seer_untuned_bank(s->context, n, &bank));
   seer_untuned_how how = {.target = s->target,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
+      .n_drafts = (uint32_t)seer_context_i64(s->context, SEER_OPT_UNTUNED_DRAFTS),
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS),
       .bank = bank};
   seer_status status = seer_untuned_choose(&how, asked, n);

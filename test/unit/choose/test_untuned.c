@@ -17,6 +17,8 @@ static const char product[] =
     "  stage gemm role anchor [i:m<128, j:n<256] sum[k:k<256] = $a[i, k] * $b[k, j]\n"
     "  output $gemm\n}\n";
 
+#define DRAFTS 8000  // more than end a search early
+
 static seer_unmeasured find(const search_scene *s, uint32_t n_drafts, uint32_t n_threads) {
   seer_unmeasured_options options = {.sketches = s->sketches,
       .target = &s->target,
@@ -82,13 +84,26 @@ static void test_threads_do_not_matter(void **state) {
   seer_untuned_task together[3] = {{0}}, alone[3] = {{0}};
   for (uint32_t t = 0; t < 3; t++) {
     together[t] = alone[t] = (seer_untuned_task){.task = t, .sketches = s.sketches};
-    must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, 3, NULL}, &alone[t], 1));
+    must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 3, NULL}, &alone[t], 1));
   }
-  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, 2, NULL}, together, 3));
+  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 2, NULL}, together, 3));
   for (uint32_t t = 0; t < 3; t++) {
     assert_true(seer_schedule_equal(&together[t].schedule, &alone[t].schedule));
     assert_true(together[t].seconds == alone[t].seconds);
   }
+  search_scene_close(&s);
+}
+
+// What is told of a network's tasks reaches their searches: with few drafts less is found.
+static void test_tasks_have_as_many_drafts_as_told(void **state) {
+  (void)state;
+  search_scene s;
+  search_scene_open(&s, "server", search_scene_conv);
+  seer_untuned_task few = {.sketches = s.sketches}, many = few;
+  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, 1, 1, NULL}, &few, 1));
+  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 1, NULL}, &many, 1));
+  assert_true(many.seconds < 0.99 * few.seconds);
+  assert_true(few.seconds == find(&s, 1, 1).estimate_s);
   search_scene_close(&s);
 }
 
@@ -226,6 +241,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_many_drafts_as_told),
       cmocka_unit_test(test_ends_when_nothing_improves),
       cmocka_unit_test(test_threads_do_not_matter),
+      cmocka_unit_test(test_tasks_have_as_many_drafts_as_told),
       cmocka_unit_test(test_no_worse_than_any_default),
       cmocka_unit_test(test_inexact_ones_within_the_tolerance),
       cmocka_unit_test(test_reference_is_exact), cmocka_unit_test(test_weights_within_the_limit),

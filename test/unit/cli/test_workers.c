@@ -1,7 +1,7 @@
 // Workers that die: in each of their states, once or again and again. Each death costs at most one
 // trial and is told as what it is; the tuning goes on. This program is its own worker: it kills
 // itself at the points that TEST_DEATHS names ("build:2:FILE,..." as seer_os_plant_death).
-// SEER_TEST: timeout=300
+// SEER_TEST: timeout=300 cost=35
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // test_source.c - the cases of source_cases.h in each dialect, compiled by GCC and clang, without
 // optimisation under sanitizers and with it for several machines. Those of other architectures are
 // in test_source_cross.c.
-// SEER_TEST: timeout=300
+// SEER_TEST: timeout=300 cost=40
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 // One task's search: a lucky best is found out, every formulation gets its share of the first
 // trials, the user's limit on packed weights holds, look-alikes of what is known wait.
+// SEER_TEST: cost=20
 #include <string.h>
 
 #include "base/table.h"

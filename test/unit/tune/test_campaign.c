@@ -1,6 +1,6 @@
 // Campaigns on the fake machine: every policy makes progress, repeats to the byte, resumes without
 // measuring twice.
-// SEER_TEST: timeout=400
+// SEER_TEST: timeout=400 cost=40
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // compiled without it, the records say so, and what is compiled from them is the same to the byte.
 // What the tasks took in the network goes to the records, and is what the library tells of them.
 // Who wins is made up (no test depends on a clock), but for libraries whose code is not even tiled.
-// SEER_TEST: timeout=240
+// SEER_TEST: timeout=240 cost=20
 #include "tune/whole.h"
 
 #include <math.h>
