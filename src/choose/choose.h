@@ -1,6 +1,6 @@
 // choose.h - which schedule each task is compiled with, without measuring anything.
 //   -O0  untiled code, for checking
-//   -O1  of at most 20,000 drafts, of the formulations that need no trials, the one that the analytic
+//   -O1  of at most --untuned-drafts, of the formulations that need no trials, the one that the analytic
 //        model likes best, or, where there are cost models of other networks, that they do of those
 //        that it likes best (untuned.h): zero trials
 //   -O2  the winner of exactly this task on this target (record.h), else -O1
