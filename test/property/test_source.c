@@ -1,7 +1,7 @@
 // test_source.c - random DAGs under random schedules as source of each dialect: the programs that
 // compilers make of it give what the DAG's interpreter gives, and touch nothing outside of their
 // buffers. The machines are made up: only what the compiler is asked for must be there.
-// SEER_TEST: timeout=300 cost=40 cost=40
+// SEER_TEST: timeout=300 cost=40
 #include "source_trials.h"
 #include "support/test.h"
 
