@@ -10,6 +10,13 @@
 #include "base/arena.h"
 #include "base/status.h"
 
+// "HOST", "HOST:PORT", "[IPv6]", "[IPv6]:PORT" of n_bytes; a host is a name (letters, digits, . _
+// -), an address of IPv4, or one of IPv6 in brackets, with %INTERFACE where it needs one.
+// *out_host, in `arena`, has no brackets; where there is no port *out_port stays. Returns what is
+// wrong, a literal; NULL: nothing.
+const char *seer_net_read_address(
+    const char *text, size_t n_bytes, seer_arena *arena, const char **out_host, uint16_t *out_port);
+
 // The addresses of a name are tried one after the other, each for its share of the time that is
 // left. *out_fd is closed by seer_os_close.
 //   host  a name, or an address of IPv4 or IPv6 without brackets

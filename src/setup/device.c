@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/net.h"
+
 #define MAX_NODES 256
 #define LIST_BYTES 4096
-#define MAX_HOST_BYTES 253
 
 static const char *const kind_names[SEER_DEVICE_KIND_COUNT] = {"cpu", "fake", "runner"};
 const char *seer_device_kind_name(seer_device_kind kind) { return kind_names[kind]; }
@@ -139,40 +140,14 @@ static bool has_kind(const char *name, const char *kind, const char **out_rest) 
   return true;
 }
 
-// A name (letters, digits, - . _), or an address of IPv4; of IPv6 in brackets.
-static bool is_host(const char *text, size_t n, bool is_bracketed) {
-  if (n == 0 || n > MAX_HOST_BYTES || text[0] == '-') return false;
-  for (size_t i = 0; i < n; i++) {
-    char c = text[i];
-    bool is_plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
-    if (!is_plain && !(is_bracketed ? c == ':' || c == '%' : c == '-' || c == '_')) return false;
-  }
-  return true;
-}
-
 seer_status seer_device_read_address(const char *address, uint16_t port, seer_arena *arena,
     const char **out_host, uint16_t *out_port) {
-  bool is_bracketed = address[0] == '[';
-  const char *from = address + is_bracketed;
-  size_t n = strcspn(from, is_bracketed ? "]" : ":");
-  const char *at = from + n + (is_bracketed && from[n] == ']');
-  bool is_fine = is_host(from, n, is_bracketed) && (!is_bracketed || from[n] == ']');
-  uint32_t number = port;
-  if (is_fine && *at == ':') {
-    const char *digits = ++at;
-    is_fine = at[strspn(at, "0123456789")] == '\0' && strlen(at) <= 5 && *at;
-    number = is_fine ? (uint32_t)strtoul(digits, NULL, 10) : 0;
-    at += strlen(at);
-  }
-  if (!is_fine || *at || number == 0 || number > UINT16_MAX)
-    return SEER_FAIL(INVALID,
-        "'%s' is no address of a runner; allowed: HOST, HOST:PORT, [IPv6], [IPv6]:PORT with a port "
-        "from 1 to 65535",
-        address);
-  *out_host = seer_arena_strndup(arena, from, n);
-  *out_port = (uint16_t)number;
-  return SEER_OK;
+  *out_port = port;
+  const char *wrong = seer_net_read_address(address, strlen(address), arena, out_host, out_port);
+  if (!wrong) return SEER_OK;
+  return SEER_FAIL(INVALID,
+      "'%s' is no address of a runner: %s; allowed: HOST, HOST:PORT, [IPv6], [IPv6]:PORT", address,
+      wrong);
 }
 
 static seer_status read_device(const seer_device_machine *machine, const cpu_set_t *taken,

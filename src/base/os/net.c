@@ -42,6 +42,67 @@ static uint64_t left_of(uint64_t until_ns) {
   return until_ns == UINT64_MAX ? UINT64_MAX : until_ns > now ? until_ns - now : 0;
 }
 
+// ---- addresses as text
+#define NO_HOST                                                                           \
+  "it names no host, or one that is neither a name (letters, digits, . _ -) nor an IPv4 " \
+  "address nor an [IPv6 address]"
+#define NO_PORT "the port is no number from 1 to 65535"
+#define MAX_HOST_BYTES 253
+#define MAX_PORT_DIGITS 5
+
+static bool is_host_name(const char *host, size_t n) {
+  if (n == 0 || n > MAX_HOST_BYTES) return false;
+  for (size_t i = 0; i < n; i++) {
+    char c = host[i];
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!is_letter && c != '.' && c != '_' && (c != '-' || i == 0)) return false;
+  }
+  return true;
+}
+
+// With an interface behind a '%', which has a name of its own.
+static bool is_address_of_6(const char *host, size_t n) {
+  char address[INET6_ADDRSTRLEN];
+  const char *percent = memchr(host, '%', n);
+  size_t n_address = percent ? (size_t)(percent - host) : n;
+  if (n_address >= sizeof address) return false;
+  memcpy(address, host, n_address);
+  address[n_address] = '\0';
+  unsigned char bytes[16];
+  bool is_one = inet_pton(AF_INET6, address, bytes) == 1;
+  return is_one && (!percent || is_host_name(percent + 1, n - n_address - 1));
+}
+
+static bool read_port(const char *at, const char *end, uint16_t *out) {
+  uint32_t value = 0;
+  if (at == end || end - at > MAX_PORT_DIGITS) return false;
+  for (; at < end; at++) {
+    if (*at < '0' || *at > '9') return false;
+    value = value * 10 + (uint32_t)(*at - '0');
+  }
+  *out = (uint16_t)value;
+  return value > 0 && value <= UINT16_MAX;
+}
+
+const char *seer_net_read_address(const char *text, size_t n_bytes, seer_arena *arena,
+    const char **out_host, uint16_t *out_port) {
+  const char *end = text + n_bytes, *host = text, *behind = text;
+  bool is_6 = n_bytes > 0 && text[0] == '[';
+  if (is_6) {
+    host++;
+    behind = memchr(text, ']', n_bytes);
+    if (!behind) return "a '[' before the host has no ']'";
+    behind++;
+  }
+  const char *colon = memchr(behind, ':', (size_t)(end - behind));
+  if (is_6 && behind < end && colon != behind) return "behind a ']' comes ':' and a port";
+  size_t n = (size_t)(is_6 ? behind - 1 - host : (colon ? colon : end) - host);
+  if (is_6 ? !is_address_of_6(host, n) : !is_host_name(host, n)) return NO_HOST;
+  if (colon && !read_port(colon + 1, end, out_port)) return NO_PORT;
+  *out_host = seer_arena_strndup(arena, host, n);
+  return NULL;
+}
+
 // ---- connecting
 static void watch_peer(int fd) {  // what cannot be set is done without
   const int on = 1, idle = IDLE_BEFORE_PROBES_S, between = S_BETWEEN_PROBES, most = MAX_PROBES;

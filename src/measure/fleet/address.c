@@ -4,7 +4,6 @@
 // its '@' makes all of it look so. So ports, databases and what is left over are never shown, and
 // hosts only where no '@' is behind them.
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,6 @@
   "unix://[[USER][:PASSWORD]@]/PATH[?db=DATABASE]"
 #define DEFAULT_PORT 6379
 #define MAX_URL_BYTES 4096
-#define MAX_HOST_BYTES 253
 
 // A part of the URL.
 typedef struct {
@@ -116,39 +114,13 @@ static seer_status read_database(part p, seer_redis_address *out) {
   return SEER_OK;
 }
 
-static bool is_host_name(part host) {
-  if (host.n == 0 || host.n > MAX_HOST_BYTES) return false;
-  for (size_t i = 0; i < host.n; i++) {
-    char c = host.at[i];
-    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!is_letter && c != '.' && c != '_' && (c != '-' || i == 0)) return false;
-  }
-  return true;
-}
-
-// HOST[:PORT], [IPv6][:PORT]
+// HOST[:PORT], [IPv6][:PORT]; an interface, as addresses elsewhere have, would need its '%'
+// encoded.
 static seer_status read_host(part all, seer_arena *arena, seer_redis_address *out) {
-  part host = all, port = {0};
-  bool is_v6 = all.n > 0 && all.at[0] == '[';
-  const char *bracket = is_v6 ? memchr(all.at, ']', all.n) : NULL;
-  if (is_v6 && !bracket) return refuse("a '[' before the host has no ']'");
-  const char *end = all.at + all.n;
-  const char *from = is_v6 ? bracket + 1 : all.at;
-  const char *colon = memchr(from, ':', (size_t)(end - from));
-  host = is_v6 ? until(all.at + 1, bracket) : until(all.at, colon ? colon : end);
-  if (is_v6 && from < end && colon != from) return refuse("behind a ']' comes ':' and a port");
-  if (colon) port = until(colon + 1, end);
-  out->host = seer_arena_strndup(arena, host.at, host.n);
-  unsigned char bytes[16];
-  if (is_v6 ? inet_pton(AF_INET6, out->host, bytes) != 1 : !is_host_name(host))
-    return refuse(
-        "it names no host, or one that is neither a name (letters, digits, . _ -) nor "
-        "an IPv4 address nor an [IPv6 address]");
-  uint32_t number = DEFAULT_PORT;
-  if (colon && (!read_number(port, UINT16_MAX, &number) || number == 0))
-    return refuse("the port is no number from 1 to 65535");
-  out->port = (uint16_t)number;
-  return SEER_OK;
+  out->port = DEFAULT_PORT;
+  const char *wrong = seer_net_read_address(all.at, all.n, arena, &out->host, &out->port);
+  if (!wrong && strchr(out->host, '%')) wrong = "its IPv6 address names an interface";
+  return wrong ? refuse(wrong) : SEER_OK;
 }
 
 static seer_status read_path(part path, seer_arena *arena, seer_redis_address *out) {

@@ -269,6 +269,31 @@ static void test_listening(void **state) {
   seer_arena_destroy(arena);
 }
 
+static void test_addresses(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *host;  // host NULL: it is none
+    uint16_t port;
+  } cases[] = {{"pi4", "pi4", 7}, {"pi_4.home-net:80", "pi_4.home-net", 80},
+      {"10.0.0.7:65535", "10.0.0.7", 65535}, {"[::1]", "::1", 7},
+      {"[fe80::7%eth0]:1", "fe80::7%eth0", 1}, {"", NULL, 0}, {"[abc]", NULL, 0},
+      {"[fe80::7%]", NULL, 0}, {"[::1]:", NULL, 0}, {"[::1]x", NULL, 0}, {"a:b:1", NULL, 0},
+      {"-a", NULL, 0}, {"a:0", NULL, 0}, {"a:65536", NULL, 0}, {"a:000001", NULL, 0},
+      {"[::1", NULL, 0}, {"a b", NULL, 0}, {"::1", NULL, 0}};
+  seer_arena *arena = seer_arena_create("test");
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    const char *host = NULL;
+    uint16_t port = 7;
+    const char *text = cases[k].text;
+    const char *wrong = seer_net_read_address(text, strlen(text), arena, &host, &port);
+    assert_true((wrong == NULL) == (cases[k].host != NULL));
+    if (wrong) continue;
+    assert_string_equal(host, cases[k].host);
+    assert_int_equal(port, cases[k].port);
+  }
+  seer_arena_destroy(arena);
+}
+
 static void test_secrets(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
@@ -293,6 +318,6 @@ int main(void) {
       cmocka_unit_test(test_damage), cmocka_unit_test(test_other_places),
       cmocka_unit_test(test_other_secret), cmocka_unit_test(test_length),
       cmocka_unit_test(test_stranger), cmocka_unit_test(test_listening),
-      cmocka_unit_test(test_secrets)};
+      cmocka_unit_test(test_addresses), cmocka_unit_test(test_secrets)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
