@@ -30,12 +30,11 @@ static void tell(const board *b, const char *what) {
 }
 
 // ---- what it is asked
-static seer_status find_self(board *b) {
-  if (b->described) return SEER_OK;
+seer_status seer_remote_describe(seer_arena *arena, const char **out_target) {
   seer_target target;
-  SEER_TRY(seer_target_detect(b->arena, &target));
+  SEER_TRY(seer_target_detect(arena, &target));
   SEER_TRY(seer_target_measure(&target));
-  b->described = seer_target_print(&target, b->arena);
+  *out_target = seer_target_print(&target, arena);
   return SEER_OK;
 }
 
@@ -45,18 +44,15 @@ static seer_status check_order(board *b, const seer_remote_ask *order) {
   return seer_target_check_here(&target);
 }
 
-static seer_status check(board *b, const seer_remote_ask *asked, seer_message_hello *own) {
-  seer_target any;
-  SEER_TRY(seer_target_detect(b->talk, &any));
-  *own = seer_message_hello_here(&any);
-  own->target_key = asked->hello.target_key;
-  SEER_TRYF(seer_message_hello_fits(own, &asked->hello), "the caller");
-  return asked->is_question ? find_self(b) : check_order(b, asked);
+static seer_status check(board *b, const seer_remote_ask *asked, const seer_message_hello *own) {
+  SEER_TRYF(seer_message_program_fits(own, &asked->hello), "the caller");
+  if (!asked->is_question) return check_order(b, asked);
+  return b->described ? SEER_OK : seer_remote_describe(b->arena, &b->described);
 }
 
 static seer_status answer(board *b, const seer_remote_ask *asked, seer_status *out_refusal) {
   seer_text text;
-  seer_remote_told told = {.refusal = "", .target = ""};
+  seer_remote_told told = {seer_message_hello_here(NULL), .refusal = "", .target = ""};
   *out_refusal = check(b, asked, &told.hello);
   if (*out_refusal) told.refusal = seer_status_message(*out_refusal);
   if (!*out_refusal && asked->is_question) told.target = b->described;

@@ -72,9 +72,7 @@ static seer_status ask(
     return SEER_FAIL(
         CORRUPT, "%s: a message of type %d in place of its answer", link->name, (int)header.type);
   SEER_TRY(seer_remote_get_told(payload, (size_t)header.n_bytes, arena, out));
-  seer_message_hello own = order->hello;
-  own.target_key = out->hello.target_key;  // it has one where it was asked for one
-  SEER_TRYF(seer_message_hello_fits(&own, &out->hello), "%s", link->name);
+  SEER_TRYF(seer_message_program_fits(&order->hello, &out->hello), "%s", link->name);
   return out->refusal[0] ? SEER_FAIL(INVALID, "%s: %s", link->name, out->refusal) : SEER_OK;
 }
 

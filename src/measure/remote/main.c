@@ -95,10 +95,9 @@ static seer_status read_max_memory(options *o) {
 }
 
 static seer_status print_target(seer_arena *arena) {
-  seer_target target;
-  SEER_TRY(seer_target_detect(arena, &target));
-  SEER_TRY(seer_target_measure(&target));
-  (void)printf("%s\n", seer_target_print(&target, arena));
+  const char *target;
+  SEER_TRY(seer_remote_describe(arena, &target));
+  (void)printf("%s\n", target);
   return SEER_OK;
 }
 

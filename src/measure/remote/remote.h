@@ -34,6 +34,7 @@ typedef struct {
   bool is_pinned;
 } seer_remote_ask;
 
+// Of `hello` the program counts; its target is none.
 typedef struct {
   seer_message_hello hello;
   const char *refusal;  // "": none
@@ -78,6 +79,8 @@ typedef struct {
   bool is_confined;
   uint64_t max_memory_bytes;  // address space of a runner
 } seer_remote_options;
+// This machine with its speeds, as --target takes it, in `arena`.
+SEER_MUST_USE seer_status seer_remote_describe(seer_arena *arena, const char **out_target);
 // Serves callers one after the other and does not end; says on stdout where it listens. Errors: of
 // the key and of the address.
 SEER_MUST_USE seer_status seer_remote_serve(const seer_remote_options *options);

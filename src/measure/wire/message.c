@@ -257,11 +257,13 @@ seer_status seer_message_get_compare(
 
 // ---- from a worker
 seer_message_hello seer_message_hello_here(const seer_target *target) {
-  return (seer_message_hello){
-      SEER_VERSION, seer_revision(), seer_target_key(target), target->peak_gflops};
+  return (seer_message_hello){.version = SEER_VERSION,
+      .revision = seer_revision(),
+      .target_key = target ? seer_target_key(target) : 0,
+      .peak_gflops = target ? target->peak_gflops : 0};
 }
 
-seer_status seer_message_hello_fits(
+seer_status seer_message_program_fits(
     const seer_message_hello *own, const seer_message_hello *other) {
   if (strcmp(other->version, own->version) != 0)
     return SEER_FAIL(
@@ -269,6 +271,12 @@ seer_status seer_message_hello_fits(
   if (strcmp(other->revision, own->revision) != 0)
     return SEER_FAIL(INVALID, "is of version %s, too, but its sources are %s and this program's %s",
         own->version, other->revision, own->revision);
+  return SEER_OK;
+}
+
+seer_status seer_message_hello_fits(
+    const seer_message_hello *own, const seer_message_hello *other) {
+  SEER_TRY(seer_message_program_fits(own, other));
   if (other->target_key == own->target_key) return SEER_OK;
   return SEER_FAIL(INVALID, "works for target %016" PRIx64 ", wanted is %016" PRIx64,
       other->target_key, own->target_key);

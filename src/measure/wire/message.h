@@ -19,10 +19,13 @@ typedef struct {
   uint64_t target_key;
   double peak_gflops;  // of one thread, as its target says
 } seer_message_hello;
-// This program's, for a target.
+// This program's, for a target; NULL: for none, whose key and speed are 0.
 seer_message_hello seer_message_hello_here(const seer_target *target);
-// Errors: INVALID: `other` is another program, or works for another target; the message goes on
-// from who it is: "is of version 0.2.0, this program is of 0.1.0".
+// Errors: INVALID: `other` is another program than `own`; the message goes on from who it is: "is
+// of version 0.2.0, this program is of 0.1.0".
+SEER_MUST_USE seer_status seer_message_program_fits(
+    const seer_message_hello *own, const seer_message_hello *other);
+// The same, and that it works for the same target.
 SEER_MUST_USE seer_status seer_message_hello_fits(
     const seer_message_hello *own, const seer_message_hello *other);
 
