@@ -6,6 +6,12 @@
 // outermost chain of a phase; at most one VECTOR loop encloses a statement and it is the innermost
 // loop. Text form: doc/ir/loop.md.
 //
+// For a GPU a phase is a *block program*: PARALLEL loops are the grid, a part is a block, and
+// inside of it nests of THREAD loops stand one after another, in serial loops and between BARRIERs.
+// A nest is run by the block's items (threads), one for each combination of its THREAD loops'
+// variables; what stands outside of nests, every item does alike. loop/items.h judges what items do
+// to each other.
+//
 // Memory: a loop and all that it points to are in the arena that it was made with; names that go in
 // are copied. Threads: one builds or changes it; then any number may read. Errors of parsing and
 // verifying: INVALID with line and column, or the place in the loop.
@@ -25,8 +31,19 @@ typedef enum {
   // An intermediate between phases, whole; an argument, too: the network's plan has a place for it
   // among the activations while the kernel runs.
   SEER_STORE_SHARED,
-  SEER_STORE_LOCAL  // per thread, allocated at its `alloc` node; codegen may keep it in registers
+  // per thread, allocated at its `alloc` node; codegen may keep it in registers
+  SEER_STORE_LOCAL,
+  // Of a block, allocated outside of nests: what all of its items see, across BARRIERs.
+  SEER_STORE_WORKGROUP,
+  // Of a block, allocated outside of nests; each element is one item's alone, which finds it again
+  // in the next nest: registers.
+  SEER_STORE_PRIVATE
 } seer_loop_storage;
+
+// An argument of the code; else it is allocated by it.
+static inline bool seer_loop_is_argument(seer_loop_storage storage) {
+  return storage <= SEER_STORE_SHARED;
+}
 
 // How a packed weight is made. Element at pack index (p0, p1, ...) = source at index_d = sum over
 // dims with source_dim == d of stride * p; 0 where any index_d is outside the source.
@@ -57,15 +74,19 @@ typedef enum {
   SEER_LOOP_SERIAL,
   SEER_LOOP_PARALLEL,
   SEER_LOOP_UNROLL,
-  SEER_LOOP_VECTOR
+  SEER_LOOP_VECTOR,
+  SEER_LOOP_THREAD  // iterations are items of a block
 } seer_loop_ann;
 
 typedef enum {
   SEER_NODE_FOR,  // for var < min(extent, bound)
   SEER_NODE_LET,  // var = value, visible in the rest of the block
-  // buffer `buf` (LOCAL) begins its life here, contents undefined; ends with the block
+  // buffer `buf` (LOCAL, WORKGROUP, PRIVATE) begins its life here, contents undefined; ends with
+  // the block
   SEER_NODE_ALLOC,
-  SEER_NODE_STORE  // buf[k][index] = value[k], or combine(buf[index], value) for combiner != NONE
+  SEER_NODE_STORE,  // buf[k][index] = value[k], or combine(buf[index], value) for combiner != NONE
+  // All items of the block come here before any goes on, and see what the others have written.
+  SEER_NODE_BARRIER
 } seer_node_kind;
 
 typedef struct seer_loop_node {
@@ -143,10 +164,11 @@ SEER_MUST_USE seer_status seer_loop_parse_noted(const char *source, const char *
 SEER_MUST_USE seer_status seer_loop_verify(const seer_loop *loop);
 
 // Interpreter: data[b] for INPUT, PACKED, OUTPUT, SHARED buffers (others may be NULL). Phases in
-// order, parts in order (shuffled by `part_shuffle` if not NULL: parts must be independent). For
-// tests.
+// order, parts in order, and a nest's items in order (shuffled by `shuffle` if not NULL: they must
+// be independent). What items of one block do to each other is an error (loop/items.h), and so is a
+// write of two items, or of two blocks, to one place of an argument. For tests.
 SEER_MUST_USE seer_status seer_loop_eval(
-    const seer_loop *loop, void *const *data, seer_rng *part_shuffle);
+    const seer_loop *loop, void *const *data, seer_rng *shuffle);
 // Fills `out` (n elements of the pack's dtype) from the source data (dense row-major, or with the
 // source's pitch).
 void seer_pack_fill(

@@ -132,6 +132,8 @@ static seer_nest_storage storage_of(const walker *w, uint32_t buf) {
     case SEER_STORE_SHARED:
       return SEER_NEST_SHARED;
     case SEER_STORE_LOCAL:
+    case SEER_STORE_WORKGROUP:
+    case SEER_STORE_PRIVATE:
       return SEER_NEST_LOCAL;
   }
   return SEER_NEST_ARG;

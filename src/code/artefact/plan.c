@@ -475,6 +475,8 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
             b->between[b->n_between_put++].offset, arg->n_bytes);
         break;
       case SEER_STORE_LOCAL:
+      case SEER_STORE_WORKGROUP:
+      case SEER_STORE_PRIVATE:
         SEER_ASSERT(false, "%s: argument %u is local", step->name, i);
     }
   }

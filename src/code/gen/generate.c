@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "code/gen/gen.h"
+#include "space/items/items.h"
 
 static void find_written(seer_gen *g, uint32_t id) {
   for (; id != 0; id = g->loop->node[id].next) {
@@ -93,8 +94,13 @@ seer_gen_machine seer_gen_machine_of_c(const seer_target *target) {
 
 seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine,
     const char *symbol, seer_arena *arena, seer_vec_code **out_code) {
-  seer_gen *g = SEER_NEW(arena, seer_gen);
   *out_code = NULL;
+  for (uint32_t p = 0; p < loop->n_phase; p++) {
+    if (seer_items_of_phase(loop, p) == 0) continue;
+    return SEER_FAIL(UNSUPPORTED,
+        "phase %u of %s is a block program, and this target has no items to run it", p, loop->name);
+  }
+  seer_gen *g = SEER_NEW(arena, seer_gen);
   g->loop = loop;
   g->arena = arena;
   g->machine = machine;

@@ -22,7 +22,7 @@ seer_gen_machine seer_gen_machine_of(const seer_target *target);
 seer_gen_machine seer_gen_machine_of_c(const seer_target *target);
 
 // The code of all phases; `symbol` names them <symbol>_p<phase>.
-// Errors: UNSUPPORTED for an operator that has no code.
+// Errors: UNSUPPORTED for an operator that has no code, and for block programs.
 SEER_MUST_USE seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine,
     const char *symbol, seer_arena *arena, seer_vec_code **out_code);
 

@@ -309,6 +309,8 @@ static void emit_node(seer_gen *g, uint32_t id) {
     case SEER_NODE_STORE:
       emit_store(g, node);
       break;
+    case SEER_NODE_BARRIER:  // block programs have been refused
+      break;
   }
 }
 

@@ -48,6 +48,7 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
         seer_tile_visit_loads(g->tile, node->value[0], find_guard, &search);
         break;
       case SEER_NODE_ALLOC:
+      case SEER_NODE_BARRIER:
         break;
       case SEER_NODE_STORE:
         for (uint32_t k = 0; k < node->n_values; k++)
@@ -238,6 +239,7 @@ static void collect(version_test *t, uint32_t id, bool is_alone) {
         seer_tile_visit_loads(g->tile, node->value[0], prove_guard, t);
         break;
       case SEER_NODE_ALLOC:
+      case SEER_NODE_BARRIER:
         break;
       case SEER_NODE_STORE:
         for (uint32_t k = 0; k < node->n_values; k++)

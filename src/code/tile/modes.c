@@ -148,6 +148,7 @@ static size of_for(const decider *d, uint32_t id) {
   }
   switch (node->ann) {
     case SEER_LOOP_PARALLEL:
+    case SEER_LOOP_THREAD:
       break;
     case SEER_LOOP_UNROLL:
       if (node->extent * inner.copies <= MAX_COPIES) of->mode = SEER_TILE_COPIES;

@@ -158,6 +158,8 @@ static seer_status prepare_common(
         shared_bytes += padded;
         break;
       case SEER_STORE_LOCAL:
+      case SEER_STORE_WORKGROUP:
+      case SEER_STORE_PRIVATE:
         break;
     }
   }

@@ -6,14 +6,40 @@
 #include <string.h>
 
 #include "dag/scalar.h"
-#include "space/loop.h"
+#include "space/items/items.h"
+#include "space/items/shadow.h"
 
 typedef struct {
   const seer_loop *loop;
   void **data;  // by buffer
   int64_t *var;
+  seer_rng *shuffle;  // NULL: parts and items in order
+  // Of a block program; NULL in a phase that is none. Arguments that are written are watched as
+  // PRIVATE buffers of the phase whose owners are items of all blocks.
+  seer_shadow *shadow;  // by buffer
+  uint32_t *order;  // of items
+  int64_t n_items;  // of a block
+  uint64_t epoch;
+  uint32_t block, item;
   seer_status status;
 } machine;
+
+// An access of a block program's item.
+static void watch(machine *m, uint32_t buf, int64_t offset, bool is_write) {
+  seer_shadow *shadow = &m->shadow[buf];
+  if (shadow->n == 0) return;
+  bool is_argument = seer_loop_is_argument(m->loop->buf[buf].storage);
+  // What an earlier phase has written anyone may read.
+  if (is_argument && !is_write && !shadow->cell[offset].is_written) return;
+  uint32_t item = is_argument ? m->block * (uint32_t)m->n_items + m->item : m->item, other;
+  seer_shadow_verdict verdict = is_write
+      ? seer_shadow_write(shadow, (uint64_t)offset, item, m->epoch, &other)
+      : seer_shadow_read(shadow, (uint64_t)offset, item, m->epoch, &other);
+  if (verdict == SEER_SHADOW_FINE || m->status) return;
+  m->status = SEER_FAIL(INVALID, "loop %s: block %u: item %u %s element %" PRId64 " of $%s, and %s",
+      m->loop->name, m->block, m->item, is_write ? "writes" : "reads", offset,
+      m->loop->buf[buf].name, seer_shadow_verdict_text(verdict));
+}
 
 static seer_scalar eval(machine *m, seer_expr e);
 
@@ -59,6 +85,7 @@ static seer_scalar eval_load(machine *m, const seer_expr_node *node) {
   if (node->arg[0].i != 0 && !eval(m, node->arg[0]).i) return eval(m, node->arg[1]);
   int64_t offset;
   if (!offset_of(m, node->ref, &m->loop->expr.index[node->index0], "load of", &offset)) return zero;
+  if (m->shadow) watch(m, node->ref, offset, false);
   return seer_scalar_load((seer_dtype)node->dtype, m->data[node->ref], offset);
 }
 
@@ -117,15 +144,40 @@ static void store(machine *m, const seer_loop_node *node) {
     value[k] = eval(m, node->value[k]);
     dtype[k] = m->loop->buf[node->buf[k]].dtype;
     if (!offset_of(m, node->buf[k], node->index, "store to", &offset[k])) return;
-    if (node->combiner != SEER_COMBINE_NONE)
-      acc[k] = seer_scalar_load(dtype[k], m->data[node->buf[k]], offset[k]);
+    if (node->combiner == SEER_COMBINE_NONE) continue;
+    if (m->shadow) watch(m, node->buf[k], offset[k], false);
+    acc[k] = seer_scalar_load(dtype[k], m->data[node->buf[k]], offset[k]);
   }
   if (node->combiner != SEER_COMBINE_NONE) {
     seer_combiner_apply(node->combiner, dtype, node->n_values, acc, value);
     memcpy(value, acc, sizeof(value));
   }
   for (uint32_t k = 0; k < node->n_values; k++) {
+    if (m->shadow) watch(m, node->buf[k], offset[k], true);
     seer_scalar_store(dtype[k], m->data[node->buf[k]], offset[k], value[k]);
+  }
+}
+
+static void run_block(machine *m, uint32_t id);
+
+// Each item through the whole nest: there is no barrier in it.
+static void run_items(machine *m, uint32_t id) {
+  seer_items items = seer_items_of(m->loop, id);
+  for (int64_t k = 0; k < items.n_items; k++) m->order[k] = (uint32_t)k;
+  if (m->shuffle) seer_rng_shuffle_u32(m->shuffle, m->order, (size_t)items.n_items);
+  for (int64_t k = 0; k < items.n_items && !m->status; k++) {
+    int64_t rest = m->item = m->order[k];
+    bool runs = true;
+    for (uint32_t l = items.n; l-- > 0;) {
+      const seer_loop_node *node = &m->loop->node[items.loop[l]];
+      m->var[node->var] = rest % node->extent;
+      rest /= node->extent;
+    }
+    for (uint32_t l = 0; l < items.n && runs; l++) {
+      const seer_loop_node *node = &m->loop->node[items.loop[l]];
+      runs = node->bound.i == 0 || m->var[node->var] < eval(m, node->bound).i;
+    }
+    if (runs) run_block(m, items.body);
   }
 }
 
@@ -134,6 +186,10 @@ static void run_block(machine *m, uint32_t id) {
     const seer_loop_node *node = &m->loop->node[id];
     switch (node->kind) {
       case SEER_NODE_FOR: {
+        if (node->ann == SEER_LOOP_THREAD) {
+          run_items(m, id);
+          break;
+        }
         int64_t n = node->extent;
         if (node->bound.i != 0) n = seer_min_i64(n, eval(m, node->bound).i);
         for (int64_t i = 0; i < n && !m->status; i++) {
@@ -147,6 +203,10 @@ static void run_block(machine *m, uint32_t id) {
         break;
       case SEER_NODE_ALLOC:
         poison(&m->loop->buf[node->buf[0]], m->data[node->buf[0]]);
+        if (m->shadow) seer_shadow_alloc(&m->shadow[node->buf[0]]);
+        break;
+      case SEER_NODE_BARRIER:
+        m->epoch++;
         break;
       case SEER_NODE_STORE:
         store(m, node);
@@ -157,6 +217,8 @@ static void run_block(machine *m, uint32_t id) {
 
 static void run_part(machine *m, uint32_t phase, int64_t part) {
   const seer_loop *loop = m->loop;
+  m->block = (uint32_t)part;
+  m->epoch++;
   int64_t rest = seer_loop_phase_parts(loop, phase);
   uint32_t id = loop->phase[phase];
   while (
@@ -172,14 +234,35 @@ static void run_part(machine *m, uint32_t phase, int64_t part) {
   run_block(m, id);
 }
 
-seer_status seer_loop_eval(const seer_loop *loop, void *const *data, seer_rng *part_shuffle) {
+// What is allocated by a block, and what the block program writes to, has a shadow.
+static void watch_phase(machine *m, uint32_t phase, seer_arena *scratch) {
+  const seer_loop *loop = m->loop;
+  m->shadow = NULL;
+  m->n_items = seer_items_of_phase(loop, phase);
+  if (m->n_items == 0) return;
+  m->order = SEER_NEW_ARRAY(scratch, uint32_t, m->n_items);
+  m->shadow = SEER_NEW_ARRAY(scratch, seer_shadow, loop->n_buf);
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    seer_loop_storage storage = loop->buf[b].storage;
+    bool is_watched =
+        storage != SEER_STORE_INPUT && storage != SEER_STORE_PACKED && storage != SEER_STORE_LOCAL;
+    if (!is_watched) continue;
+    seer_shadow *shadow = &m->shadow[b];
+    shadow->n = (uint64_t)loop->buf[b].n_elems;
+    shadow->is_private = storage != SEER_STORE_WORKGROUP;
+    shadow->cell = SEER_NEW_ARRAY(scratch, seer_shadow_cell, loop->buf[b].n_elems);
+    seer_shadow_clear(shadow);
+  }
+}
+
+seer_status seer_loop_eval(const seer_loop *loop, void *const *data, seer_rng *shuffle) {
   seer_arena *scratch = seer_arena_create("loop eval");
-  machine m = {.loop = loop};
+  machine m = {.loop = loop, .shuffle = shuffle};
   m.data = SEER_NEW_ARRAY(scratch, void *, loop->n_buf + 1);
   m.var = SEER_NEW_ARRAY(scratch, int64_t, loop->n_var + 1);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     m.data[b] = data[b];
-    if (loop->buf[b].storage == SEER_STORE_LOCAL) {
+    if (!seer_loop_is_argument(loop->buf[b].storage)) {
       size_t n_bytes = (size_t)loop->buf[b].n_elems * seer_dtype_bytes(loop->buf[b].dtype);
       m.data[b] = seer_arena_alloc(scratch, n_bytes + 1, 16);
       poison(&loop->buf[b], m.data[b]);
@@ -189,7 +272,8 @@ seer_status seer_loop_eval(const seer_loop *loop, void *const *data, seer_rng *p
     int64_t n_parts = seer_loop_phase_parts(loop, phase);
     uint32_t *order = SEER_NEW_ARRAY(scratch, uint32_t, n_parts);
     for (int64_t k = 0; k < n_parts; k++) order[k] = (uint32_t)k;
-    if (part_shuffle) seer_rng_shuffle_u32(part_shuffle, order, (size_t)n_parts);
+    if (shuffle) seer_rng_shuffle_u32(shuffle, order, (size_t)n_parts);
+    watch_phase(&m, phase, scratch);
     for (int64_t k = 0; k < n_parts && !m.status; k++) run_part(&m, phase, order[k]);
   }
   seer_arena_destroy(scratch);

@@ -15,11 +15,14 @@ static const char *const storage_names[] = {[SEER_STORE_INPUT] = "input",
     [SEER_STORE_PACKED] = "packed",
     [SEER_STORE_OUTPUT] = "output",
     [SEER_STORE_SHARED] = "shared",
-    [SEER_STORE_LOCAL] = "local"};
+    [SEER_STORE_LOCAL] = "local",
+    [SEER_STORE_WORKGROUP] = "workgroup",
+    [SEER_STORE_PRIVATE] = "private"};
 static const char *const ann_names[] = {[SEER_LOOP_SERIAL] = "for",
     [SEER_LOOP_PARALLEL] = "parallel",
     [SEER_LOOP_UNROLL] = "unroll",
-    [SEER_LOOP_VECTOR] = "vector"};
+    [SEER_LOOP_VECTOR] = "vector",
+    [SEER_LOOP_THREAD] = "thread"};
 
 // ---- printing
 
@@ -161,6 +164,9 @@ static void print_block(printer *p, uint32_t first, int depth) {
         break;
       case SEER_NODE_STORE:
         print_store(p, node);
+        break;
+      case SEER_NODE_BARRIER:
+        seer_text_put(&p->text, "barrier\n");
         break;
     }
   }
@@ -422,6 +428,10 @@ static seer_status parse_node(
     SEER_TRY(parse_buf_name(p, &node->buf[0]));
     SEER_TRY(parse_stage(p, node));
     return parse_note(p, id, node);
+  }
+  if (seer_scan_try(p->scan, "barrier")) {
+    node->kind = SEER_NODE_BARRIER;
+    return SEER_OK;
   }
   if (seer_scan_try(p->scan, "store")) return parse_store(p, node);
   if (seer_scan_try(p->scan, "init")) {

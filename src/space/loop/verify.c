@@ -1,14 +1,25 @@
 // verify.c - judges loop IR: its form (names in scope, annotations in their places, types) and, by
 // the prover of linear.h, that every access lies inside its buffer on every iteration that reaches
-// it.
+// it. What items of a block program do to each other is items/judge.c's.
 #include <string.h>
 
+#include "space/items/items.h"
 #include "space/loop/internal.h"
 #include "space/loop/linear.h"
+
+// Where a block of nodes is.
+typedef enum {
+  IN_GRID,  // the whole body of the chain of PARALLEL loops so far
+  IN_PART,  // of a phase without items
+  IN_BLOCK,  // of a block program, outside of nests: what all items do alike
+  IN_THREAD,  // the body of a THREAD loop
+  IN_ITEM  // further inside of one
+} place;
 
 typedef struct {
   const seer_loop *loop;
   seer_arena *scratch;
+  bool has_items;  // the phase is a block program
   uint32_t *def, *depth;  // by variable, as the prover wants them
   uint32_t n_scope;  // variables in scope
   bool *node_seen, *var_defined, *buf_live;
@@ -87,7 +98,7 @@ static seer_status check_indices(verifier *v, uint32_t buf, const seer_expr *ind
   const seer_loop_buf *b = &v->loop->buf[buf];
   if (n != b->rank)
     return SEER_FAIL(INVALID, "%s $%s: %u indices, rank %u", what, b->name, n, b->rank);
-  if (b->storage == SEER_STORE_LOCAL && !v->buf_live[buf]) {
+  if (!seer_loop_is_argument(b->storage) && !v->buf_live[buf]) {
     return SEER_FAIL(INVALID, "%s $%s: not allocated here", what, b->name);
   }
   v->prover.n_fact = v->prover.n_quotient = 0;
@@ -217,50 +228,100 @@ static seer_status check_store(verifier *v, const seer_loop_node *node) {
   return SEER_OK;
 }
 
-// `may_parallel`: this block is the whole body of the chain of PARALLEL loops so far.
-static seer_status check_block(verifier *v, uint32_t first, bool may_parallel) {
+static seer_status check_block(verifier *v, uint32_t first, place where);
+
+static bool is_of_item(place where) { return where == IN_THREAD || where == IN_ITEM; }
+
+// That the FOR may stand there; *out_body: where its body is.
+static seer_status check_annotation(
+    const verifier *v, uint32_t id, place where, bool is_alone, place *out_body) {
+  const seer_loop_node *node = &v->loop->node[id];
+  const char *name = v->loop->var[node->var].name;
+  place plain = v->has_items ? IN_BLOCK : IN_PART;
+  *out_body = is_of_item(where) ? IN_ITEM : plain;
+  if (node->ann == SEER_LOOP_PARALLEL) {
+    *out_body = IN_GRID;
+    if (where == IN_GRID && is_alone) return SEER_OK;
+    return SEER_FAIL(INVALID, "@%s: parallel loops must be the outermost chain of a phase", name);
+  }
+  if (v->vector_depth > 0) return SEER_FAIL(INVALID, "@%s: a loop inside a vector loop", name);
+  if (node->ann == SEER_LOOP_THREAD) {
+    *out_body = IN_THREAD;
+    bool is_further = where == IN_THREAD && is_alone;
+    if (is_of_item(where) && !is_further) {
+      return SEER_FAIL(INVALID,
+          "@%s: a thread loop inside of a nest is the whole body of another thread loop", name);
+    }
+    int64_t n_items = is_further ? 0 : seer_items_of(v->loop, id).n_items;
+    if (n_items <= SEER_ITEMS_MAX) return SEER_OK;
+    return SEER_FAIL(
+        INVALID, "@%s: a nest of %" PRId64 " items, allowed %d", name, n_items, SEER_ITEMS_MAX);
+  }
+  if (node->ann == SEER_LOOP_VECTOR && *out_body == IN_BLOCK) {
+    return SEER_FAIL(INVALID, "@%s: a vector loop of a block program outside of its nests", name);
+  }
+  return SEER_OK;
+}
+
+static seer_status check_for(verifier *v, uint32_t id, place where, bool is_alone) {
+  const seer_loop_node *node = &v->loop->node[id];
+  place body;
+  SEER_TRY(define(v, id));
+  SEER_TRY(check_annotation(v, id, where, is_alone, &body));
+  v->vector_depth += node->ann == SEER_LOOP_VECTOR;
+  if (node->body == 0) return SEER_FAIL(INVALID, "@%s: empty body", v->loop->var[node->var].name);
+  SEER_TRY(check_block(v, node->body, body));
+  v->vector_depth -= node->ann == SEER_LOOP_VECTOR;
+  v->depth[node->var] = 0;
+  v->n_scope--;
+  return SEER_OK;
+}
+
+static seer_status check_alloc(verifier *v, const seer_loop_node *node, place where) {
+  const seer_loop_buf *buf = node->buf[0] < v->loop->n_buf ? &v->loop->buf[node->buf[0]] : NULL;
+  bool is_block = buf && buf->storage != SEER_STORE_LOCAL;
+  if (!buf || seer_loop_is_argument(buf->storage))
+    return SEER_FAIL(INVALID, "alloc of a buffer that is an argument");
+  if (v->buf_live[node->buf[0]]) return SEER_FAIL(INVALID, "$%s: allocated twice", buf->name);
+  if (is_block && (!v->has_items || is_of_item(where)))
+    return SEER_FAIL(INVALID,
+        "$%s: what a block shares is allocated by it, outside of nests of items", buf->name);
+  if (!is_block && v->has_items && !is_of_item(where))
+    return SEER_FAIL(INVALID,
+        "$%s: a local buffer of a block program is allocated in a nest of items", buf->name);
+  v->buf_live[node->buf[0]] = true;
+  return SEER_OK;
+}
+
+static seer_status check_node(verifier *v, uint32_t id, place where, bool is_alone) {
+  const seer_loop_node *node = &v->loop->node[id];
+  switch (node->kind) {
+    case SEER_NODE_FOR:
+      return check_for(v, id, where, is_alone);
+    case SEER_NODE_LET:
+      return define(v, id);
+    case SEER_NODE_ALLOC:
+      return check_alloc(v, node, where);
+    case SEER_NODE_STORE:
+      SEER_TRY(check_store(v, node));
+      if (!v->has_items || is_of_item(where)) return SEER_OK;
+      return SEER_FAIL(
+          INVALID, "store to $%s outside of a nest of items: no item does it", v->where);
+    case SEER_NODE_BARRIER:
+      if (!v->has_items) return SEER_FAIL(INVALID, "a barrier in a phase without items");
+      if (!is_of_item(where)) return SEER_OK;
+      return SEER_FAIL(INVALID, "a barrier inside of a nest of items: not all come there");
+  }
+  return SEER_OK;
+}
+
+static seer_status check_block(verifier *v, uint32_t first, place where) {
   uint32_t scope_before = v->n_scope;
   for (uint32_t id = first; id != 0; id = v->loop->node[id].next) {
     if (id >= v->loop->n_node) return SEER_FAIL(INVALID, "node %u of %u", id, v->loop->n_node);
     if (v->node_seen[id]) return SEER_FAIL(INVALID, "node %u is in two places", id);
     v->node_seen[id] = true;
-    const seer_loop_node *node = &v->loop->node[id];
-    switch (node->kind) {
-      case SEER_NODE_FOR: {
-        SEER_TRY(define(v, id));
-        const char *name = v->loop->var[node->var].name;
-        bool is_alone = id == first && node->next == 0;
-        if (node->ann == SEER_LOOP_PARALLEL && !(may_parallel && is_alone)) {
-          return SEER_FAIL(
-              INVALID, "@%s: parallel loops must be the outermost chain of a phase", name);
-        }
-        if (v->vector_depth > 0)
-          return SEER_FAIL(INVALID, "@%s: a loop inside a vector loop", name);
-        v->vector_depth += node->ann == SEER_LOOP_VECTOR;
-        if (node->body == 0) return SEER_FAIL(INVALID, "@%s: empty body", name);
-        SEER_TRY(check_block(v, node->body, node->ann == SEER_LOOP_PARALLEL));
-        v->vector_depth -= node->ann == SEER_LOOP_VECTOR;
-        v->depth[node->var] = 0;
-        v->n_scope--;
-        break;
-      }
-      case SEER_NODE_LET:
-        SEER_TRY(define(v, id));
-        break;
-      case SEER_NODE_ALLOC:
-        if (node->buf[0] >= v->loop->n_buf ||
-            v->loop->buf[node->buf[0]].storage != SEER_STORE_LOCAL) {
-          return SEER_FAIL(INVALID, "alloc of a buffer that is not local");
-        }
-        if (v->buf_live[node->buf[0]]) {
-          return SEER_FAIL(INVALID, "$%s: allocated twice", v->loop->buf[node->buf[0]].name);
-        }
-        v->buf_live[node->buf[0]] = true;
-        break;
-      case SEER_NODE_STORE:
-        SEER_TRY(check_store(v, node));
-        break;
-    }
+    SEER_TRY(check_node(v, id, where, id == first && v->loop->node[id].next == 0));
   }
   for (uint32_t id = first; id != 0;
        id = v->loop->node[id].next) {  // what the block defined ends here
@@ -270,6 +331,12 @@ static seer_status check_block(verifier *v, uint32_t first, bool may_parallel) {
   }
   v->n_scope = scope_before;
   return SEER_OK;
+}
+
+static seer_status check_phase(verifier *v, uint32_t phase) {
+  v->has_items = seer_items_of_phase(v->loop, phase) > 0;
+  SEER_TRY(check_block(v, v->loop->phase[phase], IN_GRID));
+  return v->has_items ? seer_items_judge(v->loop, phase) : SEER_OK;
 }
 
 seer_status seer_loop_verify(const seer_loop *loop) {
@@ -287,7 +354,7 @@ seer_status seer_loop_verify(const seer_loop *loop) {
   v.prover.is_thorough = true;
   seer_status status = SEER_OK;
   for (uint32_t phase = 0; phase < loop->n_phase && !status; phase++) {
-    status = check_block(&v, loop->phase[phase], true);
+    status = check_phase(&v, phase);
     if (status)
       status = seer_status_context(status, "verifying loop %s, phase %u", loop->name, phase);
   }

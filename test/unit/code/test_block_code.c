@@ -1,0 +1,66 @@
+// Block programs without their items, as a processor runs them: both back ends compute of the
+// hand-written ones what plain loops do. With items, there is no code yet.
+#include "code/gen/generate.h"
+#include "space/items/items.h"
+#include "support/block_programs.h"
+#include "support/jit_check.h"
+#include "support/source_run.h"
+#include "support/test.h"
+
+static void both_back_ends_run_them_without_items(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  jit_runner *runner = jit_runner_create(NULL);
+  source_batch *batch = source_batch_create("c", arena);
+  const seer_gen_machine plain = {.tile = {0, 16}, .masked_bytes = 255};
+  seer_loop *serial[N_BLOCK_PROGRAMS];
+  void **data[N_BLOCK_PROGRAMS];
+  seer_rng rng;
+  seer_rng_init(&rng, 7);
+  for (uint32_t k = 0; k < N_BLOCK_PROGRAMS; k++) {
+    const block_program *program = &block_programs[k];
+    seer_loop *loop = block_program_parse(program, block_program_text(program, arena), arena);
+    serial[k] = seer_items_serial(loop);
+    must(seer_loop_verify(serial[k]));
+    data[k] = block_program_data(serial[k], &rng, arena);
+    const char *wrong = jit_run(runner, serial[k], data[k], k, arena);
+    if (!wrong) wrong = block_program_compare(program, serial[k], data[k], arena);
+    if (wrong) fail_msg("LLVM: %s", wrong);
+    seer_vec_code *code;
+    const uint32_t n_parts = (uint32_t)seer_loop_phase_parts(serial[k], 0);
+    must(seer_gen_code(serial[k], &plain, program->name, arena, &code));
+    data[k] = block_program_data(serial[k], &rng, arena);
+    const char *refused = source_batch_add(batch, code, &n_parts, data[k]);
+    if (refused) fail_msg("%s", refused);
+  }
+  const char *failed = source_batch_run(batch, NULL, "gcc",
+      "-std=c17 -Wall -Wextra -Werror -O1 -fsanitize=address,undefined -fno-sanitize-recover=all");
+  if (failed) fail_msg("%s", failed);
+  for (uint32_t k = 0; k < N_BLOCK_PROGRAMS; k++) {
+    const char *wrong = block_program_compare(&block_programs[k], serial[k], data[k], arena);
+    if (wrong) fail_msg("C: %s", wrong);
+  }
+  jit_runner_destroy(runner);
+  seer_arena_destroy(arena);
+}
+
+// Items make no code for a target without them, not even wrong code.
+static void no_back_end_takes_items(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const block_program *program = block_program_named("reduction");
+  seer_loop *loop = block_program_parse(program, block_program_text(program, arena), arena);
+  const seer_gen_machine plain = {.tile = {0, 16}, .masked_bytes = 255};
+  seer_vec_code *code;
+  seer_status status = seer_gen_code(loop, &plain, "f", arena, &code);
+  assert_non_null(status);
+  assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
+  seer_status_free(status);
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(both_back_ends_run_them_without_items),
+      cmocka_unit_test(no_back_end_takes_items)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
