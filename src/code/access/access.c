@@ -50,7 +50,10 @@ seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_
   uint32_t align = alignment(g, addr, c->uniform.i != 0);
   seer_vec otherwise = fill.i != 0 ? fill : seer_vec_const(g->b, elem, 1, 0), v;
   *out_pointer = SEER_GEN_NONE;
-  if (!is_lane) {
+  if (!is_lane && c->uniform.i != 0 && g->machine->tile.has_items) {
+    seer_vec p = seer_access_pointer(g, addr, SEER_GEN_NONE, 0, SEER_GEN_NONE, 1);
+    v = seer_access_load_masked(g, addr, p, c->uniform, otherwise);
+  } else if (!is_lane) {
     v = seer_access_load(
         g, addr, elem, 1, seer_access_pointer(g, addr, c->uniform, c->depth, fill, 1), align);
   } else if (is_row && c->mask.i == 0) {
@@ -94,6 +97,7 @@ bool seer_gen_read_word(seer_gen *g, const seer_gen_addr *addr, const seer_gen_c
   seer_vec_elem elem = seer_gen_memory_elem(g->loop->buf[addr->buf].dtype);
   uint32_t part_bytes = seer_vec_elem_bytes(elem), n_part = 4 / part_bytes;
   bool is_lane = addr->at.lane != 0;
+  if (c->uniform.i != 0 && g->machine->tile.has_items) return false;
   if (is_lane && addr->at.lane != n_part) return read_words_apart(g, addr, c, fill, out);
   if (c->mask.i != 0 && g->machine->masked_bytes > 4) return false;
   uint32_t lanes = is_lane ? g->lanes : 1, align = alignment(g, addr, c->uniform.i != 0);
@@ -125,6 +129,15 @@ static void plain_store(
   seer_vec_store(g->b, v, p, align, seer_access_owner(g, addr->buf));
 }
 
+// Of an item: where `cond` does not hold, nothing is stored.
+static void store_when(
+    seer_gen *g, const seer_gen_addr *addr, seer_vec v, seer_vec p, seer_vec cond) {
+  uint32_t align = alignment(g, addr, false);
+  if (cond.i != 0) seer_vec_begin_when(g->b, cond);
+  plain_store(g, addr, v, p, align);
+  if (cond.i != 0) seer_vec_end(g->b);
+}
+
 void seer_gen_store_target(
     seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask) {
   const seer_loop_buf *decl = &g->loop->buf[addr->buf];
@@ -145,7 +158,10 @@ void seer_gen_store_target(
         g, addr, v, seer_gen_move_by(g, elem, g->buf[addr->buf].base, addr->at.c), elem_bytes);
     return;
   }
-  if (!is_lane && !value.is_vec) {
+  if (!is_lane && g->machine->tile.has_items) {
+    store_when(
+        g, addr, v, seer_access_pointer(g, addr, SEER_GEN_NONE, 0, SEER_GEN_NONE, 1), uniform);
+  } else if (!is_lane && !value.is_vec) {
     if (mask.i != 0) uniform = seer_gen_and(g, uniform, seer_vec_extract(g->b, mask, 0));
     plain_store(g, addr, v, seer_access_pointer(g, addr, uniform, 0, SEER_GEN_NONE, 1),
         alignment(g, addr, uniform.i != 0));
@@ -163,8 +179,11 @@ void seer_gen_store_target(
       seer_vec p = seer_access_lane_pointer(g, addr, elem, base, l);
       seer_vec cond =
           seer_gen_and(g, uniform, mask.i != 0 ? seer_vec_extract(g->b, mask, l) : SEER_GEN_NONE);
-      plain_store(g, addr, seer_vec_extract(g->b, v, l), seer_access_choose(g, cond, p, g->scratch),
-          elem_bytes);
+      seer_vec one = seer_vec_extract(g->b, v, l);
+      if (g->machine->tile.has_items)
+        store_when(g, addr, one, p, cond);
+      else
+        plain_store(g, addr, one, seer_access_choose(g, cond, p, g->scratch), elem_bytes);
     }
   }
 }

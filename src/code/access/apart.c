@@ -16,18 +16,27 @@ static seer_vec one_by_one(seer_gen *g, const seer_gen_addr *addr, seer_vec_elem
     const seer_gen_condition *c, seer_vec fill) {
   seer_vec v = seer_vec_undef(g->b, elem, g->lanes), base = SEER_GEN_NONE, cell = SEER_GEN_NONE;
   uint32_t elem_bytes = seer_dtype_bytes(g->loop->buf[addr->buf].dtype);
-  bool at_base = addr->is_regular && addr->at.lane > 0 && c->mask.i == 0 &&
+  bool at_base = addr->is_regular && !g->machine->tile.has_items && addr->at.lane > 0 &&
+      c->mask.i == 0 &&
       (addr->at.lane * (int64_t)g->lanes) * elem_bytes <= SEER_ACCESS_MAX_FILL_BYTES;
   if (addr->is_regular) {
     base = seer_access_pointer(g, addr, at_base ? c->uniform : SEER_GEN_NONE, c->depth, fill,
         addr->at.lane * (int64_t)(g->lanes - 1) + 1);
   }
-  if (!at_base && (c->uniform.i != 0 || c->mask.i != 0)) cell = seer_vec_filled(g->b, fill, 64);
+  bool is_masked = g->machine->tile.has_items && (c->uniform.i != 0 || c->mask.i != 0);
+  if (!at_base && !is_masked && (c->uniform.i != 0 || c->mask.i != 0))
+    cell = seer_vec_filled(g->b, fill, 64);
   for (uint32_t l = 0; l < g->lanes; l++) {
     seer_vec p = seer_access_lane_pointer(g, addr, elem, base, l);
     if (cell.i != 0) {
       seer_vec cond = c->mask.i != 0 ? seer_vec_extract(g->b, c->mask, l) : SEER_GEN_NONE;
       p = seer_access_choose(g, seer_gen_and(g, c->uniform, cond), p, cell);
+    }
+    if (is_masked) {
+      seer_vec cond = c->mask.i != 0 ? seer_vec_extract(g->b, c->mask, l) : SEER_GEN_NONE;
+      cond = seer_gen_and(g, c->uniform, cond);
+      v = seer_vec_insert(g->b, v, seer_access_load_masked(g, addr, p, cond, fill), l);
+      continue;
     }
     seer_vec one = seer_access_load(g, addr, elem, 1, p, elem_bytes);
     v = seer_vec_insert(g->b, v, one, l);

@@ -161,6 +161,7 @@ void seer_gen_address(
       if (!seer_sum_add(&out->at, &at, decl->stride[k])) out->is_regular = false;
     }
   }
+  if (decl->storage == SEER_STORE_PRIVATE) seer_gen_own_address(g, out);
   if (out->is_regular) return;
   out->is_inside = false;
   for (uint32_t k = 0; k < n_index; k++) {

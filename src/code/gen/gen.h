@@ -16,6 +16,7 @@
 //   copies.c    a loop's variable, copy by copy
 //   accumulators.c  targets of reductions, in registers     matrix.c   sums that are matrices
 //   version.c  which versions a tile gets
+//   items.c     of block programs: which item, nests
 //   loop.c      blocks, loops, stores
 //   generate.c  phases
 //
@@ -75,6 +76,7 @@ typedef struct {
   bool is_written;  // in this phase
   seer_vec base;  // pointer, in the current phase
   uint32_t align;  // of `base`
+  const seer_sum *owner;  // PRIVATE: what says whose an element is; NULL: not known yet
 } seer_gen_buf;
 
 typedef struct {
@@ -131,6 +133,13 @@ typedef struct {
   uint32_t depth;  // of run-time loops around it
 } seer_gen_open;
 
+// A variable of THREAD loops: item / divisor, of `extent` values.
+#define SEER_GEN_MAX_ITEM_VARS 64
+typedef struct {
+  int64_t divisor, extent;
+  seer_vec value;
+} seer_gen_item_var;
+
 typedef struct seer_gen_memo seer_gen_memo;
 
 typedef struct {
@@ -167,6 +176,12 @@ typedef struct {
   uint32_t cleared;  // the loop whose reduction's sums begin at 0, set nowhere else; 0: none
   seer_gen_turns *turns;  // of what is being emitted; NULL: none
   seer_gen_matrix *matrix;  // whose reduction is being emitted; NULL: none
+  // Items of a block, 0: there are none; variables that were made of their number.
+  int64_t n_items;
+  seer_vec item;
+  uint32_t n_item_var;
+  seer_gen_item_var item_var[SEER_GEN_MAX_ITEM_VARS];
+  bool in_nest;
   uint32_t n_tight;  // open loops that are tight windows
   int64_t fence;  // how many there were: loads before and after one are not the same
   seer_gen_counter counter;
@@ -302,6 +317,9 @@ seer_gen_value seer_gen_load_target(
 void seer_gen_store_target(
     seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
 
+// The address of an item's element of a PRIVATE buffer: what its item says goes.
+void seer_gen_own_address(seer_gen *g, seer_gen_addr *addr);
+
 // Rows that are `stride` bytes apart, from a regular address on.
 seer_vec seer_gen_matrix_pointer(seer_gen *g, const seer_gen_addr *addr);
 void seer_gen_load_matrix(seer_gen *g, const seer_gen_addr *addr, uint32_t matrix, int64_t stride);
@@ -407,6 +425,18 @@ bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone);
 const seer_gen_versions *seer_gen_find_versions(seer_gen *g, uint32_t id, bool is_alone);
 void seer_gen_assume_full(seer_gen *g, const seer_gen_versions *versions, bool is_full);
 void seer_gen_assume_trip(seer_gen *g, const seer_gen_tails *tails, bool is_full, int64_t trip);
+
+// ---- items.c
+// Whether what is emitted is what all items of a block do alike, outside of nests.
+static inline bool seer_gen_is_shared(const seer_gen *g) { return g->n_items > 0 && !g->in_nest; }
+// Of a phase: the item's number, and what all nests make of it. Nothing, where it has no items.
+void seer_gen_items_begin(seer_gen *g, uint32_t phase);
+// The nest at node `id`, for those of its items that are not cut off.
+typedef struct {
+  uint32_t body, n_loop, n_when;
+} seer_gen_open_nest;
+seer_gen_open_nest seer_gen_begin_nest(seer_gen *g, uint32_t id);
+void seer_gen_end_nest(seer_gen *g, const seer_gen_open_nest *nest);
 
 // ---- loop.c
 void seer_gen_block(seer_gen *g, uint32_t id);

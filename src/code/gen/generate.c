@@ -18,11 +18,13 @@ static void find_written(seer_gen *g, uint32_t id) {
 static void name_buffers(seer_gen *g) {
   for (uint32_t b = 0; b < g->loop->n_buf; b++) {
     const seer_loop_buf *decl = &g->loop->buf[b];
-    bool is_aligned = decl->storage == SEER_STORE_PACKED || decl->storage == SEER_STORE_LOCAL;
+    bool is_own = decl->storage == SEER_STORE_LOCAL || decl->storage == SEER_STORE_PRIVATE;
+    bool is_aligned =
+        is_own || decl->storage == SEER_STORE_PACKED || decl->storage == SEER_STORE_WORKGROUP;
     g->buf[b].align = is_aligned ? 64 : seer_dtype_bytes(decl->dtype);
-    if (decl->storage != SEER_STORE_LOCAL) g->buf[b].base = seer_vec_buffer(g->b, b);
+    if (!is_own) g->buf[b].base = seer_vec_buffer(g->b, b);
   }
-  g->scratch = seer_vec_scratch(g->b);
+  if (!g->machine->tile.has_items) g->scratch = seer_vec_scratch(g->b);
 }
 
 // Decodes `part` into the variables of the PARALLEL loops; returns the block inside them.
@@ -66,6 +68,7 @@ static void phase_code(seer_gen *g, uint32_t phase, const char *name) {
   find_written(g, g->loop->phase[phase]);
   name_buffers(g);
   uint32_t block = decode_part(g, phase);
+  seer_gen_items_begin(g, phase);
   seer_gen_matrix_phase(g, block);
   seer_gen_block(g, block);
 }
@@ -85,6 +88,14 @@ seer_gen_machine seer_gen_machine_of(const seer_target *target) {
                                                           : 255};
 }
 
+seer_gen_machine seer_gen_machine_of_items(void) {
+  return (seer_gen_machine){
+      .tile = {.vector_bytes = 1, .n_vector_registers = 255, .has_items = true},
+      .l2_bytes = UINT64_MAX,
+      .has_rounding = true,
+      .masked_bytes = 1};
+}
+
 seer_gen_machine seer_gen_machine_of_c(const seer_target *target) {
   seer_gen_machine machine = seer_gen_machine_of(target);
   machine.tile.multiplies_bytes = machine.tile.multiplies_halves = false;
@@ -96,9 +107,10 @@ seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine
     const char *symbol, seer_arena *arena, seer_vec_code **out_code) {
   *out_code = NULL;
   for (uint32_t p = 0; p < loop->n_phase; p++) {
-    if (seer_items_of_phase(loop, p) == 0) continue;
-    return SEER_FAIL(UNSUPPORTED,
-        "phase %u of %s is a block program, and this target has no items to run it", p, loop->name);
+    if ((seer_items_of_phase(loop, p) > 0) == machine->tile.has_items) continue;
+    return SEER_FAIL(UNSUPPORTED, "phase %u of %s is %s block program, and this target %s items", p,
+        loop->name, machine->tile.has_items ? "no" : "a",
+        machine->tile.has_items ? "runs" : "has no");
   }
   seer_gen *g = SEER_NEW(arena, seer_gen);
   g->loop = loop;

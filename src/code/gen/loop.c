@@ -78,6 +78,12 @@ static uint32_t interchanged(seer_gen *g, uint32_t root) {
 
 static void emit_for(seer_gen *g, uint32_t id) {
   const seer_loop_node *node = &g->loop->node[id];
+  if (node->ann == SEER_LOOP_THREAD) {
+    seer_gen_open_nest nest = seer_gen_begin_nest(g, id);
+    seer_gen_block(g, nest.body);
+    seer_gen_end_nest(g, &nest);
+    return;
+  }
   block_of b = {.g = g, .body = node->body};
   uint32_t vectors = interchanged(g, id);
   if (vectors != 0) {
@@ -100,7 +106,8 @@ static void emit_for(seer_gen *g, uint32_t id) {
   seer_gen_turns turns = {.n = 0};
   bool takes_turns = g->tile->of[id].takes_turns && !g->turns;
   if (takes_turns) g->turns = &turns;
-  bool has_accumulators = !g->matrix && seer_gen_accumulators_begin(g, id);
+  bool has_accumulators =
+      !g->matrix && !seer_gen_is_shared(g) && seer_gen_accumulators_begin(g, id);
   g->n_tight += g->tile->of[id].is_tight;
   if (seer_gen_mode_of(g, id) == SEER_TILE_LOOP) {
     emit_serial(g, id);
@@ -280,6 +287,7 @@ static void emit_alloc(seer_gen *g, uint32_t buf) {
   seer_gen_buf *b = &g->buf[buf];
   const seer_loop_buf *decl = &g->loop->buf[buf];
   seer_vec_elem elem = seer_gen_memory_elem(decl->dtype);
+  if (decl->storage == SEER_STORE_WORKGROUP) return;  // named at the beginning
   if (g->tile->buf[buf].is_register) {
     b->base = seer_vec_slot(g->b, elem, 1, decl->n_elems, 64);
   } else {
@@ -309,7 +317,8 @@ static void emit_node(seer_gen *g, uint32_t id) {
     case SEER_NODE_STORE:
       emit_store(g, node);
       break;
-    case SEER_NODE_BARRIER:  // block programs have been refused
+    case SEER_NODE_BARRIER:
+      seer_vec_barrier(g->b);
       break;
   }
 }

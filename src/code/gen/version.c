@@ -268,7 +268,7 @@ void seer_gen_assume_trip(seer_gen *g, const seer_gen_tails *tails, bool is_full
 
 bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {
   tile_facts facts = {0};
-  if (g->in_version) return false;
+  if (g->in_version || seer_gen_is_shared(g)) return false;
   look_at(g, id, is_alone, &facts);
   return facts.has_checks && !facts.is_open;
 }

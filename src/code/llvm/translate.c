@@ -485,6 +485,9 @@ static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
   switch ((int)node->op) {
     case SEER_VEC_PART:
       return LLVMBuildZExt(t->b, LLVMGetParam(t->fn, 1), t->elem[SEER_VEC_I64], "");
+    case SEER_VEC_ITEM:
+    case SEER_VEC_BARRIER:
+      SEER_ASSERT(false, "%s: a processor has no items", seer_vec_ops[node->op].text);
     case SEER_VEC_BUFFER:
       return argument(t, argument_of(t, node->buf));
     case SEER_VEC_SCRATCH:

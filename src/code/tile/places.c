@@ -15,6 +15,7 @@ static void place(seer_tile *tile, uint32_t id, uint64_t *top) {
     const seer_loop_node *node = &tile->loop->node[id];
     if (node->kind == SEER_NODE_FOR) place(tile, node->body, top);
     if (node->kind != SEER_NODE_ALLOC || tile->buf[node->buf[0]].is_register) continue;
+    if (tile->loop->buf[node->buf[0]].storage != SEER_STORE_LOCAL) continue;
     tile->buf[node->buf[0]].scratch_offset = *top;
     *top = seer_tile_reserve(tile, &tile->loop->buf[node->buf[0]], *top);
   }

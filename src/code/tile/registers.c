@@ -1,20 +1,24 @@
-// registers.c - a LOCAL buffer whose address is a constant in every copy is kept in registers; the
-// SERIAL loops that choose between these must be copies whatever their bounds say.
+// registers.c - a LOCAL buffer whose address is a constant in every copy is kept in registers, and
+// a PRIVATE one where it is a constant and a sum of what the item says (which item's register it
+// is); the SERIAL loops that choose between these must be copies whatever their bounds say.
 #include "code/tile/pass.h"
 
 // At most so many vectors are kept in one local buffer (what is too much goes to the stack).
 #define MAX_VECTORS 64
+// Bytes of a LOCAL buffer that an item keeps in registers.
+#define MAX_ITEM_BYTES 1024
 // Lanes that a vector is taken to have while its loop has no vectors yet: no more than any has.
 #define MAX_LANES 256
 
 // What is known of a variable where a statement stands.
-typedef enum { UNKNOWN, ANY_COPY, LANE } binding;
+typedef enum { UNKNOWN, ANY_COPY, LANE, ITEM } binding;
 
 typedef struct {
   seer_tile *tile;
   bool *is_fixed;  // by buffer: so far
   binding *of_var;
   uint32_t lanes;
+  bool is_private;  // the buffer that is looked at
 } look;
 
 static bool variable(void *user, uint32_t ref, seer_sum *out);
@@ -31,7 +35,9 @@ static bool variable(void *user, uint32_t ref, seer_sum *out) {
   if (l->tile->let_of[ref].i != 0) return sum_of(l, l->tile->let_of[ref], out);
   *out = seer_sum_const(0);
   out->lane = l->of_var[ref] == LANE;
-  if (l->of_var[ref] == ANY_COPY)
+  bool is_item = l->is_private && l->of_var[ref] == ITEM;
+  if (l->of_var[ref] == ITEM && !is_item) return false;
+  if (l->of_var[ref] == ANY_COPY || is_item)
     *out = seer_sum_atom(
         (seer_sum_term){.coef = 1, .atom = ref + 1, .low = decl->low, .high = decl->high});
   return l->of_var[ref] != UNKNOWN;
@@ -41,6 +47,7 @@ static bool variable(void *user, uint32_t ref, seer_sum *out) {
 static bool is_address_fixed(look *l, uint32_t buf, const seer_expr *index, bool is_store) {
   const seer_loop_buf *decl = &l->tile->loop->buf[buf];
   seer_sum flat = seer_sum_const(0);
+  l->is_private = decl->storage == SEER_STORE_PRIVATE;
   for (uint32_t k = 0; k < decl->rank; k++) {
     seer_sum at;
     int64_t low, high;
@@ -70,7 +77,9 @@ static void look_at_for(look *l, uint32_t id) {
   const seer_tile_for *of = &l->tile->of[id];
   uint32_t lanes = l->lanes;
   if (node->bound.i != 0) seer_tile_visit_loads(l->tile, node->bound, look_at_load, l);
-  if (of->mode == SEER_TILE_COPIES && (of->is_exact || node->ann == SEER_LOOP_UNROLL)) {
+  if (node->ann == SEER_LOOP_THREAD) {
+    l->of_var[node->var] = ITEM;
+  } else if (of->mode == SEER_TILE_COPIES && (of->is_exact || node->ann == SEER_LOOP_UNROLL)) {
     l->of_var[node->var] = ANY_COPY;
   } else if (of->mode == SEER_TILE_LANES && !of->is_chunk_loop) {
     l->of_var[node->var] = LANE;
@@ -144,9 +153,11 @@ static void run(seer_tile *tile) {
   bool *is_fixed = SEER_NEW_ARRAY(tile->arena, bool, loop->n_buf + 1);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *decl = &loop->buf[b];
-    is_fixed[b] = decl->storage == SEER_STORE_LOCAL &&
-        decl->n_elems * seer_dtype_bytes(decl->dtype) <=
-            MAX_VECTORS * (int64_t)tile->machine.vector_bytes;
+    int64_t most = tile->machine.has_items ? MAX_ITEM_BYTES
+                                           : MAX_VECTORS * (int64_t)tile->machine.vector_bytes;
+    is_fixed[b] = (decl->storage == SEER_STORE_LOCAL &&
+                      decl->n_elems * seer_dtype_bytes(decl->dtype) <= most) ||
+        decl->storage == SEER_STORE_PRIVATE;
   }
   seer_tile_find_fixed(tile, is_fixed);
   exclude_matrices(tile, is_fixed);

@@ -41,9 +41,9 @@ typedef struct {
   bool is_interchanged;
 } seer_tile_for;
 
-// Where a LOCAL buffer is kept.
+// Where a LOCAL or PRIVATE buffer is kept.
 typedef struct {
-  bool is_register;  // every address is a constant (beside the lanes)
+  bool is_register;  // every address is a constant (beside the lanes, and a PRIVATE one's items)
   bool is_one_writer;  // only one stage stores to it
   uint64_t scratch_offset;  // of the others, in the thread's scratch
 } seer_tile_buf;
@@ -58,6 +58,9 @@ typedef struct {
   uint32_t vector_bytes;  // 0: no vectors, and no copies: all loops stay loops
   uint32_t n_vector_registers;
   bool multiplies_bytes, multiplies_halves;  // matrices of words: setup/target.h
+  // Block programs: items have registers and no other memory of their own. Lanes are items, and
+  // vector_bytes is 1: every lane is written out.
+  bool has_items;
 } seer_tile_machine;
 seer_tile_machine seer_tile_machine_of(const seer_target *target);
 

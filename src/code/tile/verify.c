@@ -146,7 +146,8 @@ static seer_status check_block(placed *p, uint32_t id) {
       SEER_TRY(check_choice(tile, id));
       SEER_TRY(check_block(p, node->body));
     }
-    if (node->kind == SEER_NODE_ALLOC && !tile->buf[node->buf[0]].is_register)
+    if (node->kind == SEER_NODE_ALLOC && !tile->buf[node->buf[0]].is_register &&
+        p->tile->loop->buf[node->buf[0]].storage == SEER_STORE_LOCAL)
       SEER_TRY(check_place(p, node->buf[0]));
   }
   return SEER_OK;
@@ -155,7 +156,10 @@ static seer_status check_block(placed *p, uint32_t id) {
 static seer_status check_registers(seer_tile *tile) {
   const seer_loop *loop = tile->loop;
   bool *is_fixed = SEER_NEW_ARRAY(tile->arena, bool, loop->n_buf + 1);
-  for (uint32_t b = 0; b < loop->n_buf; b++) is_fixed[b] = loop->buf[b].storage == SEER_STORE_LOCAL;
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    is_fixed[b] =
+        loop->buf[b].storage == SEER_STORE_LOCAL || loop->buf[b].storage == SEER_STORE_PRIVATE;
+  }
   seer_tile_find_fixed(tile, is_fixed);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     if (tile->buf[b].is_register && !is_fixed[b])

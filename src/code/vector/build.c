@@ -296,6 +296,11 @@ seer_vec seer_vec_part(seer_vec_builder *b) {
   return append(b, &node);
 }
 
+seer_vec seer_vec_item(seer_vec_builder *b) {
+  seer_vec_node node = {.op = SEER_VEC_ITEM, .elem = SEER_VEC_I64, .lanes = 1};
+  return append(b, &node);
+}
+
 seer_vec seer_vec_buffer(seer_vec_builder *b, uint32_t buf) {
   return object(b, SEER_VEC_BUFFER, buf);
 }
@@ -454,6 +459,8 @@ void seer_vec_prefetch(seer_vec_builder *b, seer_vec pointer, uint32_t level) {
 }
 
 void seer_vec_fence(seer_vec_builder *b) { append(b, &(seer_vec_node){.op = SEER_VEC_FENCE}); }
+
+void seer_vec_barrier(seer_vec_builder *b) { append(b, &(seer_vec_node){.op = SEER_VEC_BARRIER}); }
 
 // ---- control
 

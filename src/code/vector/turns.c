@@ -25,7 +25,8 @@ static bool is_order_free(const seer_vec_code *code, uint32_t first) {
   for (uint32_t i = first; i != 0; i = code->node[i].next) {
     const seer_vec_node *node = &code->node[i];
     if (node->op == SEER_VEC_LOOP || node->op == SEER_VEC_WHEN || node->op == SEER_VEC_FENCE ||
-        node->op == SEER_VEC_LEAVE_UNLESS || seer_vec_is_of_matrices(node))
+        node->op == SEER_VEC_BARRIER || node->op == SEER_VEC_LEAVE_UNLESS ||
+        seer_vec_is_of_matrices(node))
       return false;
     if (!seer_vec_is_store(node)) continue;
     for (uint32_t k = first; k != 0; k = code->node[k].next) {

@@ -10,6 +10,10 @@
 // constant offsets). Pointers know their object: a pointer that was moved from a buffer is
 // dereferenced inside that buffer, and buffers do not overlap.
 //
+// Of a block program (space/items/items.h) it is what each item of a block does: ITEM says which
+// one, PART which block; WORKGROUP buffers are the block's, slots an item's, and there is no
+// scratch.
+//
 // Memory: all in the arena of seer_vec_code_create; the loop is kept as long. Threads: one builds;
 // then any number may read. Errors of building are assertions. Text form: doc/ir/vector.md.
 #ifndef SEER_CODE_VECTOR_H
@@ -209,6 +213,7 @@ seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);  // of one lane: itse
 seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes);
 
 seer_vec seer_vec_part(seer_vec_builder *b);
+seer_vec seer_vec_item(seer_vec_builder *b);
 seer_vec seer_vec_buffer(seer_vec_builder *b, uint32_t buf);
 seer_vec seer_vec_scratch(seer_vec_builder *b);
 // At least n_bytes full of `value` (CONST, one lane).
@@ -238,6 +243,7 @@ void seer_vec_matrix_store(seer_vec_builder *b, uint32_t matrix, seer_vec pointe
 void seer_vec_matrix_dot(seer_vec_builder *b, seer_vec_op op, seer_vec_matrix_regs regs);
 void seer_vec_prefetch(seer_vec_builder *b, seer_vec pointer, uint32_t level);
 void seer_vec_fence(seer_vec_builder *b);
+void seer_vec_barrier(seer_vec_builder *b);
 void seer_vec_leave_unless(seer_vec_builder *b, seer_vec cond);
 
 // Opens a loop and gives its counter, which counts by 1. `runs`: n is known to be 1 at least.
@@ -274,12 +280,28 @@ SEER_MUST_USE seer_status seer_vec_parse(const char *source, const char *text, s
 // inside at constant offsets: INVALID names the phase and the instruction. For tests.
 SEER_MUST_USE seer_status seer_vec_verify(const seer_vec_code *code);
 // Interpreter of verified code; `data` as for seer_loop_eval. Phases in order, parts in order
-// (shuffled by `part_shuffle` if not NULL). INVALID: an access outside of the object that its
+// (shuffled by `part_shuffle` if not NULL); all items of a block do an instruction before the next,
+// those that a WHEN or LOOP leaves out wait. INVALID: an access outside of the object that its
 // pointer was made from, misaligned against what it states, or to another buffer; what was never
 // stored (slots, scratch) or is UNDEF, where it reaches a buffer that others read, an address, a
 // mask or a condition; a store to a buffer that is read only; an INVARIANT load of a buffer that
-// the phase stores to; an operation that is not defined. For tests.
+// the phase stores to; an operation that is not defined; of block programs, what items do to each
+// other (space/items/shadow.h), a barrier that not all items come to. For tests.
 SEER_MUST_USE seer_status seer_vec_eval(
     const seer_vec_code *code, void *const *data, seer_rng *part_shuffle);
+
+// What the accesses of warps, SEER_VEC_WARP items that follow each other, come to.
+#define SEER_VEC_WARP 32
+#define SEER_VEC_SECTOR_BYTES 32
+#define SEER_VEC_BANKS 32  // of 4 bytes
+typedef struct {
+  uint64_t requests, sectors;  // to arguments: instructions of warps; sectors that they touch
+  // To WORKGROUP memory: instructions of warps, and turns that they take. A turn gives one word of
+  // each bank, to as many items as want that word.
+  uint64_t group_requests, group_turns;
+} seer_vec_traffic;
+// As seer_vec_eval, and adds to *io_traffic. For tests.
+SEER_MUST_USE seer_status seer_vec_eval_traffic(const seer_vec_code *code, void *const *data,
+    seer_rng *part_shuffle, seer_vec_traffic *io_traffic);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "code/vector/internal.h"
+#include "space/items/items.h"
 
 typedef enum { UNSEEN, IN_SCOPE, GONE } scope_state;
 
@@ -17,6 +18,9 @@ typedef struct {
   const seer_vec_code *code;
   const seer_vec_phase *phase;
   seer_arena *arena;
+  bool has_items;  // the phase is a block program
+  bool *varies;  // by instruction: its value may be another one for another item of the block
+  uint32_t n_varying;  // LOOPs and WHENs around that items may go through otherwise than others
   uint8_t *state;  // by instruction: scope_state
   pointer_roots *roots;  // by instruction that gives a pointer
   uint32_t n_scope;
@@ -526,21 +530,47 @@ static seer_status check_matrices(const verifier *v, uint32_t id) {
 static seer_status check_given(const verifier *v, uint32_t id) {
   const seer_vec_node *node = &v->code->node[id];
   const seer_loop *loop = v->code->loop;
-  if (node->op == SEER_VEC_PART) return check_value(v, id, SEER_VEC_I64, 1);
+  if (node->op == SEER_VEC_ITEM && !v->has_items)
+    return FAULT(v, id, "%s", "the phase has no items");
+  if (node->op == SEER_VEC_PART || node->op == SEER_VEC_ITEM)
+    return check_value(v, id, SEER_VEC_I64, 1);
+  if (node->op == SEER_VEC_SCRATCH && v->has_items)
+    return FAULT(v, id, "%s", "items have no scratch");
   if (node->op != SEER_VEC_BUFFER && node->op != SEER_VEC_SCRATCH)
     return FAULT(v, id, "%s", "is in no block");
   SEER_TRY(check_value(v, id, SEER_VEC_PTR, 1));
   if (node->op == SEER_VEC_SCRATCH) return SEER_OK;
-  if (node->buf >= loop->n_buf || loop->buf[node->buf].storage == SEER_STORE_LOCAL)
+  if (node->buf >= loop->n_buf || loop->buf[node->buf].storage == SEER_STORE_LOCAL ||
+      loop->buf[node->buf].storage == SEER_STORE_PRIVATE)
     return FAULT(v, id, "buffer %u is none of the %u, or a local one", node->buf, loop->n_buf);
   return SEER_OK;
 }
 
 // ---- control
 
+// A value that is made of what varies varies, and so does what is loaded: items have addresses, or
+// see other items' writes sooner or later.
+static bool value_varies(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id];
+  if (node->op == SEER_VEC_ITEM || seer_vec_is_load(node)) return true;
+  for (uint32_t k = 0; k < seer_vec_ops[node->op].n_args; k++) {
+    if (v->varies[node->arg[k].i]) return true;
+  }
+  return false;
+}
+
+static seer_status check_barrier(const verifier *v, uint32_t id) {
+  if (!v->has_items) return FAULT(v, id, "%s", "the phase has no items");
+  if (v->n_varying > 0) return FAULT(v, id, "%s", "not all items of a block come to it");
+  return SEER_OK;
+}
+
 static seer_status check_control(const verifier *v, uint32_t id) {
   const seer_vec_node *node = &v->code->node[id];
   SEER_TRY(check_value(v, id, SEER_VEC_VOID, 0));
+  if (node->op == SEER_VEC_BARRIER) return check_barrier(v, id);
+  if (node->op == SEER_VEC_LEAVE_UNLESS && v->has_items && v->varies[node->arg[0].i])
+    return FAULT(v, id, "%s", "some items of a block leave, and others do not");
   if (node->op == SEER_VEC_FENCE) return SEER_OK;
   if (node->op == SEER_VEC_PREFETCH) {
     if (at(v, node->arg[0])->elem != SEER_VEC_PTR || is_slot(v, node->arg[0]))
@@ -604,6 +634,7 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_LOOP:
     case SEER_VEC_WHEN:
     case SEER_VEC_LEAVE_UNLESS:
+    case SEER_VEC_BARRIER:
       return check_control(v, id);
     case SEER_VEC_COUNTER:
       return SEER_OK;
@@ -623,8 +654,12 @@ static seer_status check_block(verifier *v, seer_vec_block block, uint32_t loop)
     if (node->op == SEER_VEC_COUNTER && !may_count)
       return FAULT(v, id, "%s", "does not stand in front of a loop's body");
     SEER_TRY(check_node(v, id));
+    v->varies[id] = value_varies(v, id);
+    bool is_varying = has_blocks(node) && v->varies[id];
+    v->n_varying += is_varying;
     for (uint32_t k = 0; k < 2 && has_blocks(node); k++)
       SEER_TRY(check_block(v, node->body[k], node->op == SEER_VEC_LOOP && k == 0 ? id : 0));
+    v->n_varying -= is_varying;
     v->state[id] = IN_SCOPE;
     v->scope[v->n_scope++] = id;
   }
@@ -645,8 +680,9 @@ static seer_status check_fills(const verifier *v) {
   return SEER_OK;
 }
 
-static seer_status check_phase(verifier *v) {
+static seer_status check_phase(verifier *v, uint32_t phase) {
   v->n_scope = 0;
+  v->has_items = seer_items_of_phase(v->code->loop, phase) > 0;
   for (uint32_t k = 0; k < v->phase->n_slot; k++) {
     seer_vec slot = v->phase->slot[k];
     SEER_TRY(check_slot(v, slot));
@@ -666,13 +702,14 @@ seer_status seer_vec_verify(const seer_vec_code *code) {
   seer_arena *arena = seer_arena_create("vector verify");
   verifier v = {.code = code, .arena = arena};
   v.state = SEER_NEW_ARRAY(arena, uint8_t, code->n);
+  v.varies = SEER_NEW_ARRAY(arena, bool, code->n);
   v.roots = SEER_NEW_ARRAY(arena, pointer_roots, code->n);
   v.scope = SEER_NEW_ARRAY(arena, uint32_t, code->n);
   for (uint32_t i = 0; i < code->n; i++) v.roots[i].buf = SEER_VEC_NO_BUF;
   seer_status status = check_fills(&v);
   for (uint32_t p = 0; p < code->n_phase && !status; p++) {
     v.phase = &code->phase[p];
-    status = check_phase(&v);
+    status = check_phase(&v, p);
     if (status) status = seer_status_context(status, "verifying phase %s", v.phase->name);
   }
   seer_arena_destroy(arena);

@@ -110,9 +110,8 @@ static void touch(judge *j, const seer_reach *reach, const seer_reach_access *ac
   }
   uint32_t other = SEER_SHADOW_NOBODY;
   seer_shadow *shadow = &j->shadow[reach->buf];
-  seer_shadow_verdict verdict = access->is_write
-      ? seer_shadow_write(shadow, (uint64_t)offset, j->item, j->epoch, &other)
-      : seer_shadow_read(shadow, (uint64_t)offset, j->item, j->epoch, &other);
+  seer_shadow_verdict verdict =
+      seer_shadow_touch(shadow, access->is_write, (uint64_t)offset, j->item, j->epoch, &other);
   if (verdict != SEER_SHADOW_FINE) refuse(j, access, reach->buf, at, verdict, other);
 }
 

@@ -21,6 +21,22 @@ void seer_shadow_clear(seer_shadow *shadow) {
   }
 }
 
+seer_shadow *seer_shadow_of_program(const seer_loop *loop, seer_arena *arena) {
+  seer_shadow *all = SEER_NEW_ARRAY(arena, seer_shadow, loop->n_buf + 1);
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    seer_loop_storage storage = loop->buf[b].storage;
+    bool is_argument = storage == SEER_STORE_OUTPUT || storage == SEER_STORE_SHARED;
+    bool is_block = storage == SEER_STORE_WORKGROUP || storage == SEER_STORE_PRIVATE;
+    if (!is_argument && !is_block) continue;
+    all[b] = (seer_shadow){.n = (uint64_t)loop->buf[b].n_elems,
+        .is_private = storage != SEER_STORE_WORKGROUP,
+        .is_argument = is_argument};
+    all[b].cell = SEER_NEW_ARRAY(arena, seer_shadow_cell, loop->buf[b].n_elems);
+    seer_shadow_clear(&all[b]);
+  }
+  return all;
+}
+
 void seer_shadow_alloc(seer_shadow *shadow) {
   if (shadow->is_private) {
     seer_shadow_clear(shadow);
@@ -39,6 +55,7 @@ static bool owns(seer_shadow_cell *cell, uint32_t item, uint32_t *out_other) {
 seer_shadow_verdict seer_shadow_read(
     seer_shadow *shadow, uint64_t at, uint32_t item, uint64_t epoch, uint32_t *out_other) {
   seer_shadow_cell *cell = &shadow->cell[at];
+  if (shadow->is_argument && !cell->is_written) return SEER_SHADOW_FINE;
   if (shadow->is_private && !owns(cell, item, out_other)) return SEER_SHADOW_TWO_OWNERS;
   if (!shadow->is_private && cell->written_at == epoch && cell->writer != item) {
     *out_other = cell->writer;

@@ -9,7 +9,7 @@
 #ifndef SEER_SPACE_SHADOW_H
 #define SEER_SPACE_SHADOW_H
 
-#include "base/base.h"
+#include "space/loop.h"
 
 #define SEER_SHADOW_NOBODY UINT32_MAX
 #define SEER_SHADOW_MANY (UINT32_MAX - 1)
@@ -23,6 +23,9 @@ typedef struct {
 typedef struct {
   uint64_t n;
   bool is_private;
+  // An argument that the phase writes: elements are items' of all blocks, as those of PRIVATE
+  // memory are, and what the phase has not written anyone may read.
+  bool is_argument;
   seer_shadow_cell *cell;
 } seer_shadow;
 
@@ -46,6 +49,14 @@ seer_shadow_verdict seer_shadow_read(
     seer_shadow *shadow, uint64_t at, uint32_t item, uint64_t epoch, uint32_t *out_other);
 seer_shadow_verdict seer_shadow_write(
     seer_shadow *shadow, uint64_t at, uint32_t item, uint64_t epoch, uint32_t *out_other);
+static inline seer_shadow_verdict seer_shadow_touch(seer_shadow *shadow, bool is_write, uint64_t at,
+    uint32_t item, uint64_t epoch, uint32_t *out_other) {
+  return is_write ? seer_shadow_write(shadow, at, item, epoch, out_other)
+                  : seer_shadow_read(shadow, at, item, epoch, out_other);
+}
+// The shadows of all that a block program allocates and of the arguments that it writes, by buffer
+// of the loop; of others n is 0. In `arena`, cleared.
+seer_shadow *seer_shadow_of_program(const seer_loop *loop, seer_arena *arena);
 // What is wrong, as the end of a sentence about an access.
 const char *seer_shadow_verdict_text(seer_shadow_verdict verdict);
 // Of what later accesses can tell of the past: equal ones go on alike.

@@ -14,8 +14,7 @@ typedef struct {
   void **data;  // by buffer
   int64_t *var;
   seer_rng *shuffle;  // NULL: parts and items in order
-  // Of a block program; NULL in a phase that is none. Arguments that are written are watched as
-  // PRIVATE buffers of the phase whose owners are items of all blocks.
+  // Of a block program; NULL in a phase that is none.
   seer_shadow *shadow;  // by buffer
   uint32_t *order;  // of items
   int64_t n_items;  // of a block
@@ -28,13 +27,10 @@ typedef struct {
 static void watch(machine *m, uint32_t buf, int64_t offset, bool is_write) {
   seer_shadow *shadow = &m->shadow[buf];
   if (shadow->n == 0) return;
-  bool is_argument = seer_loop_is_argument(m->loop->buf[buf].storage);
-  // What an earlier phase has written anyone may read.
-  if (is_argument && !is_write && !shadow->cell[offset].is_written) return;
-  uint32_t item = is_argument ? m->block * (uint32_t)m->n_items + m->item : m->item, other;
-  seer_shadow_verdict verdict = is_write
-      ? seer_shadow_write(shadow, (uint64_t)offset, item, m->epoch, &other)
-      : seer_shadow_read(shadow, (uint64_t)offset, item, m->epoch, &other);
+  uint32_t item = m->item, other;
+  if (shadow->is_argument) item += m->block * (uint32_t)m->n_items;
+  seer_shadow_verdict verdict =
+      seer_shadow_touch(shadow, is_write, (uint64_t)offset, item, m->epoch, &other);
   if (verdict == SEER_SHADOW_FINE || m->status) return;
   m->status = SEER_FAIL(INVALID, "loop %s: block %u: item %u %s element %" PRId64 " of $%s, and %s",
       m->loop->name, m->block, m->item, is_write ? "writes" : "reads", offset,
@@ -234,25 +230,12 @@ static void run_part(machine *m, uint32_t phase, int64_t part) {
   run_block(m, id);
 }
 
-// What is allocated by a block, and what the block program writes to, has a shadow.
 static void watch_phase(machine *m, uint32_t phase, seer_arena *scratch) {
-  const seer_loop *loop = m->loop;
   m->shadow = NULL;
-  m->n_items = seer_items_of_phase(loop, phase);
+  m->n_items = seer_items_of_phase(m->loop, phase);
   if (m->n_items == 0) return;
   m->order = SEER_NEW_ARRAY(scratch, uint32_t, m->n_items);
-  m->shadow = SEER_NEW_ARRAY(scratch, seer_shadow, loop->n_buf);
-  for (uint32_t b = 0; b < loop->n_buf; b++) {
-    seer_loop_storage storage = loop->buf[b].storage;
-    bool is_watched =
-        storage != SEER_STORE_INPUT && storage != SEER_STORE_PACKED && storage != SEER_STORE_LOCAL;
-    if (!is_watched) continue;
-    seer_shadow *shadow = &m->shadow[b];
-    shadow->n = (uint64_t)loop->buf[b].n_elems;
-    shadow->is_private = storage != SEER_STORE_WORKGROUP;
-    shadow->cell = SEER_NEW_ARRAY(scratch, seer_shadow_cell, loop->buf[b].n_elems);
-    seer_shadow_clear(shadow);
-  }
+  m->shadow = seer_shadow_of_program(m->loop, scratch);
 }
 
 seer_status seer_loop_eval(const seer_loop *loop, void *const *data, seer_rng *shuffle) {

@@ -1,5 +1,7 @@
 // Block programs without their items, as a processor runs them: both back ends compute of the
-// hand-written ones what plain loops do. With items, there is no code yet.
+// hand-written ones what plain loops do. And with items: the code of one, and no other target's.
+#include <string.h>
+
 #include "code/gen/generate.h"
 #include "space/items/items.h"
 #include "support/block_programs.h"
@@ -44,6 +46,60 @@ static void both_back_ends_run_them_without_items(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Vector code of an item, by the interpreter that runs all items of a block alongside: with new
+// inputs each time, blocks in any order.
+static void items_have_code(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  for (uint32_t k = 0; k < N_BLOCK_PROGRAMS; k++) {
+    const block_program *program = &block_programs[k];
+    seer_loop *loop = block_program_parse(program, block_program_text(program, arena), arena);
+    seer_vec_code *code;
+    must(seer_gen_code(loop, &machine, program->name, arena, &code));
+    must(seer_vec_verify(code));
+    const char *text = seer_vec_print(code, arena);
+    seer_vec_code *again;
+    must(seer_vec_parse("test", text, strlen(text), loop, arena, &again));
+    assert_string_equal(seer_vec_print(again, arena), text);
+    for (uint64_t seed = 0; seed < 3; seed++) {
+      seer_rng rng;
+      seer_rng_init(&rng, seed);
+      void **data = block_program_data(loop, &rng, arena);
+      must(seer_vec_eval(code, data, &rng));
+      const char *wrong = block_program_compare(program, loop, data, arena);
+      if (wrong) fail_msg("%s", wrong);
+    }
+  }
+  seer_arena_destroy(arena);
+}
+
+// A fault that is not refused before is seen in the code of items: as what they do, or, where that
+// is all right, by the answer.
+static void planted_faults_are_seen_in_code(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  for (uint32_t k = 0; k < n_block_faults; k++) {
+    const block_fault *fault = &block_faults[k];
+    const block_program *program = block_program_named(fault->program);
+    seer_loop *loop = block_program_parse(program, block_fault_text(fault, arena), arena);
+    seer_rng rng;
+    seer_rng_init(&rng, k);
+    void **data = block_program_data(loop, &rng, arena);
+    seer_vec_code *code = NULL;
+    seer_status status = seer_gen_code(loop, &machine, program->name, arena, &code);
+    if (!status) status = seer_vec_verify(code);
+    if (!status) status = seer_vec_eval(code, data, &rng);
+    const char *said = status ? seer_status_message(status) : "nothing";
+    bool is_of_items = fault->by_verify || fault->by_eval;
+    if ((status != NULL) != is_of_items) fail_msg("%s: %s", fault->what, said);
+    if (!status) assert_non_null(block_program_compare(program, loop, data, arena));
+    seer_status_free(status);
+  }
+  seer_arena_destroy(arena);
+}
+
 // Items make no code for a target without them, not even wrong code.
 static void no_back_end_takes_items(void **state) {
   (void)state;
@@ -61,6 +117,7 @@ static void no_back_end_takes_items(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(both_back_ends_run_them_without_items),
+      cmocka_unit_test(items_have_code), cmocka_unit_test(planted_faults_are_seen_in_code),
       cmocka_unit_test(no_back_end_takes_items)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
