@@ -14,7 +14,7 @@
 #   make replay BASE=REVISION   code of a few thousand schedules, before and after (tool/replay.sh)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make bench        networks after a tuning against their parts, an earlier familyseer and peers: hours (bench/bench_networks.py)
-#   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; one to two hours, a quarter of one (doc/study.md)
+#   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; half an hour to two hours, a quarter of that (doc/study.md)
 #   make models       the cost models that come with the program, from the tables of bench/tables (tool/models.sh)
 #   make check-operators   random cases of every operator, and random graphs, against ONNX Runtime; the smallest that fails: CASES, GRAPHS, SEED, KEEP (test/differential)
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
