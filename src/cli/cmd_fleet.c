@@ -44,8 +44,18 @@ static const char *processor_of(const seer_letter_worker *w, seer_arena *arena) 
   return at ? seer_arena_strndup(arena, at + 5, strcspn(at + 5, " ")) : "";
 }
 
+// Another program than this one gets no work of it.
+static const char *doing(const seer_letter_worker *w, seer_arena *arena) {
+  const seer_message_hello own = seer_message_hello_here(NULL);
+  seer_status status = seer_message_program_fits(&own, &w->hello);
+  const char *text = w->doing[0] ? w->doing : "-";
+  if (status) text = seer_arena_strdup(arena, seer_status_message(status));
+  seer_status_free(status);
+  return text;
+}
+
 static void print_table(
-    const seer_letter_worker *list, uint32_t n, uint32_t n_unreadable, seer_arena *arena) {
+    const seer_letter_worker *list, uint32_t n, uint32_t n_unsealed, seer_arena *arena) {
   printf("%-32s %-16s %-9s %7s %9s %5s %6s %7s %10s  %s\n", "worker", "processor", "measure",
       "devices", "free GiB", "load", "noise", "busy", "candidates", "does");
   for (uint32_t k = 0; k < n; k++) {
@@ -53,18 +63,18 @@ static void print_table(
     printf("%-32s %-16s %-9s %7u %9.1f %5.1f %5.1f%% %6.0f%% %10u  %s\n", w->id,
         processor_of(w, arena), w->measurer, w->n_devices, (double)w->free_bytes / 0x1p30, w->load,
         w->noise * 100, w->up_s > 0 ? 100 * w->busy_s / w->up_s : 0, w->n_candidates,
-        w->doing[0] ? w->doing : "-");
+        doing(w, arena));
   }
-  if (n_unreadable > 0)
-    printf("%u more are sealed with another key (--fleet-key, or the password)\n", n_unreadable);
-  if (n + n_unreadable == 0) printf("nobody\n");
+  if (n_unsealed > 0)
+    printf("%u more are sealed with another key (--fleet-key, or the password)\n", n_unsealed);
+  if (n + n_unsealed == 0) printf("nobody\n");
 }
 
 static seer_status show(seer_hub *hub, bool is_json, seer_arena *arena) {
   seer_letter_worker *list;
-  uint32_t n, n_unreadable;
-  SEER_TRY(seer_roster_list(hub, arena, &list, &n, &n_unreadable));
-  if (!is_json) print_table(list, n, n_unreadable, arena);
+  uint32_t n, n_unsealed;
+  SEER_TRY(seer_roster_list(hub, arena, &list, &n, &n_unsealed));
+  if (!is_json) print_table(list, n, n_unsealed, arena);
   for (uint32_t k = 0; k < n && is_json; k++) SEER_TRY(print_worker_json(&list[k]));
   return SEER_OK;
 }

@@ -76,6 +76,10 @@ typedef struct {
   char message[SEER_MEASURE_MESSAGE_BYTES];  // of a failure
 } seer_measure_result;
 
+#define SEER_MEASURE_LEAST_SECONDS 1e-9  // no call of a kernel takes less
+// What is told to be faster than that nobody has measured: no machine of the sketches' target can.
+double seer_measure_least_seconds(const seer_sketch_list *sketches);
+
 // Work of the caller's that fits beside building: done once, perhaps on a thread of its own, over
 // before anything is timed.
 typedef struct {

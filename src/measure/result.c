@@ -1,7 +1,14 @@
 // result.c - what can befall a candidate, by name, and what its time is on a slower device. The
 // contract: measure.h.
+#include <math.h>
+
 #include "base/near.h"
 #include "measure/measure.h"
+
+// The arithmetic of a task at this share of its time on the machine's peak is still taken for a
+// measurement. Half for a peak that was taken beside other work (decision 29), an eighth for
+// operations that a DAG repeats along an axis and code does once (a sigmoid counts 10 to 20).
+#define LEAST_SHARE (1.0 / 16)
 
 static const char *const class_names[SEER_MEASURED_COUNT] = {"ok", "build-error", "build-timeout",
     "run-crash", "run-timeout", "wrong-result", "device-lost"};
@@ -14,6 +21,15 @@ bool seer_measured_class_parse(const char *text, seer_measured_class *out) {
   size_t i = seer_words_find(class_names, SEER_MEASURED_COUNT, text);
   if (i < SEER_MEASURED_COUNT) *out = (seer_measured_class)i;
   return i < SEER_MEASURED_COUNT;
+}
+
+double seer_measure_least_seconds(const seer_sketch_list *sketches) {
+  const seer_target *target = sketches->target;
+  double flops = INFINITY;  // a formulation may need less arithmetic than another
+  for (uint32_t k = 0; k < sketches->n; k++)
+    flops = fmin(flops, seer_dag_flops(sketches->sketch[k]->dag));
+  double at_peak_s = flops / (target->peak_gflops * 1e9 * target->threads);
+  return fmax(SEER_MEASURE_LEAST_SECONDS, LEAST_SHARE * at_peak_s);
 }
 
 uint32_t seer_measure_devices_left(const seer_measure_facts *facts) {

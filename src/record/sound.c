@@ -35,20 +35,14 @@ uint32_t seer_record_counts_bad(const seer_record_counts *counts) {
 }
 
 seer_record_rule seer_record_rule_of(const seer_sketch_list *sketches) {
-  const seer_target *target = sketches->target;
-  double flops = INFINITY;  // a formulation may need less arithmetic than another
-  for (uint32_t k = 0; k < sketches->n; k++)
-    flops = fmin(flops, seer_dag_flops(sketches->sketch[k]->dag));
-  double at_peak_s = flops / (target->peak_gflops * 1e9 * target->threads);
-  return (seer_record_rule){
-      sketches, fmax(SEER_RECORD_LEAST_SECONDS, SEER_RECORD_LEAST_SHARE * at_peak_s)};
+  return (seer_record_rule){sketches, seer_measure_least_seconds(sketches)};
 }
 
 // 0 stands for "none" where that is allowed.
 static bool is_time(double seconds, bool may_be_none) {
   double longest = seer_option_table[SEER_OPT_TIMEOUT].max;  // whatever --timeout was
   if (seconds == 0) return may_be_none;
-  return seconds >= SEER_RECORD_LEAST_SECONDS && seconds <= longest;
+  return seconds >= SEER_MEASURE_LEAST_SECONDS && seconds <= longest;
 }
 
 static bool are_pairs(const seer_measure_ab *ab) {

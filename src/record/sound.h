@@ -10,12 +10,6 @@
 
 #include "record/record.h"
 
-// The arithmetic of a task at this share of its time on the machine's peak is still taken for a
-// measurement. Half for a peak that was taken beside other work (decision 29), an eighth for
-// operations that a DAG repeats along an axis and code does once (a sigmoid counts 10 to 20).
-#define SEER_RECORD_LEAST_SHARE (1.0 / 16)
-#define SEER_RECORD_LEAST_SECONDS 1e-9  // no call of a kernel takes less
-
 typedef struct seer_record_rule {
   const seer_sketch_list *sketches;  // kept
   double least_s;

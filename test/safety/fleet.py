@@ -10,10 +10,13 @@
   wiped     FLUSHALL
   cut       nothing passes between the broker and everybody for 20 s (--cut)
   clock     the server's clock is an hour ahead, and then right again
-  nonsense  what is no letter, and old letters once more, in all streams
+  forged    what is no letter, and old letters once more, in all streams
+  wrong     a fourth worker, which has the password, and whose answers are nonsense (nonsense.py)
+  version   a worker of another version is there
 
-Each tuning has to end with status 0 and all its trials. Times are arithmetic (`--measure fake`), so each record is held
-against what the schedule takes there: nothing is mixed up, counted twice or lost.
+Each tuning has to end with status 0 and all its trials, and with a library that `verify` finds right. What was announced is in
+the records as it was announced, once. Times are arithmetic (`--measure fake`), so a schedule takes one time there, and no two take
+the same: nothing is mixed up, counted twice or lost. Nothing that a wrong worker has made up is there.
 """
 import argparse
 import json
@@ -28,6 +31,9 @@ import sys
 import tempfile
 import threading
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from nonsense import WIRE_VERSION, WORKER, Nonsense, Way, seal  # noqa: E402
 
 PROGRAM = os.path.abspath(os.environ.get('FAMILYSEER', 'build/familyseer'))
 PASSWORD = 'open sesame/@'
@@ -98,15 +104,15 @@ class Fleet:
 
     def redis(self, *words, data=None):
         """What redis-cli prints; `data` is the last word."""
-        command = ['redis-cli', '-s', self.socket, '--no-auth-warning', '-a', PASSWORD, *words] + (['-x'] if data is not None else [])
+        command = ['redis-cli', '-s', self.socket, '--no-auth-warning', '-a', PASSWORD, *(['-x'] if data is not None else []), *words]
         return subprocess.run(command, input=data, capture_output=True).stdout.decode(errors='replace')
 
-    def start_worker(self, *flags, url=None, is_service=False):
+    def start_worker(self, *flags, url=None, is_service=False, program=PROGRAM):
         """is_service: told by its environment alone which fleet is meant, as a service is."""
         log = open(os.path.join(self.folder, f'worker{len(self.processes)}.txt'), 'w')
         where = [] if is_service else ['--fleet', url or self.url]
         env = dict(self.env, SEER_FLEET=url or self.url) if is_service else self.env
-        worker = subprocess.Popen([PROGRAM, 'worker', *where, '--measure', 'fake:delay=20ms', *flags], env=env, stderr=log)
+        worker = subprocess.Popen([program, 'worker', *where, '--measure', 'fake:delay=20ms', *flags], env=env, stderr=log)
         worker.log = log
         self.processes.append(worker)
         return worker
@@ -197,45 +203,56 @@ def check_records(path):
     return n
 
 
+def check_announced(path, events):
+    """What was announced is in the records as it was announced, and once."""
+    db = sqlite3.connect(path)
+    there = {row[0]: row[1:] for row in db.execute("SELECT id, class, seconds FROM measurement")}
+    db.close()
+    runs = [e for e in events if e['event'] == 'measurement']
+    expect(len({e['record'] for e in runs}) == len(runs), 'a record was announced twice')
+    for e in runs:
+        expect(there.get(e['record']) == (e['class'], e['seconds']), f'{e} is {there.get(e["record"])} in the records')
+
+
+def check_own_times(path, wrong):
+    """No time is another schedule's, and none was made up."""
+    db = sqlite3.connect(path)
+    rows = db.execute("SELECT DISTINCT workload, schedule, seconds FROM measurement WHERE class = 'ok' AND round > 0").fetchall()
+    db.close()
+    seen = {}
+    for workload, schedule, seconds in rows:
+        other = seen.setdefault(seconds, (workload, schedule))
+        expect(other == (workload, schedule), f'two schedules take {seconds} s: {other}, {(workload, schedule)}')
+    told = seen.keys() & set().union(*(nonsense.told for nonsense in wrong))
+    expect(not told, f'{told} are times that were made up')
+
+
+def other_program(folder, own):
+    """This one, with the hash of other sources in place of its own."""
+    path = os.path.join(folder, 'other')
+    if not os.path.exists(path):
+        with open(PROGRAM, 'rb') as file:
+            data = file.read()
+        expect(len(own) == 16 and own.encode() in data, f'the program has not its own hash {own!r}')
+        with open(path, 'wb') as file:
+            file.write(data.replace(own.encode(), own[::-1].encode()))
+        os.chmod(path, 0o755)
+    return path
+
+
+def name_of(worker):
+    """As it says itself."""
+    for _ in range(300):
+        with open(worker.log.name) as log:
+            for line in log:
+                if ' serves ' in line:
+                    return line.split('worker ')[1].split()[0]
+        time.sleep(0.1)
+    fail('a worker did not come up')
+
+
 # ---- what befalls
-FAULTS = ['worker', 'tuner', 'forgets', 'restarts', 'wiped', 'cut', 'clock', 'nonsense']
-
-
-class Cut:
-    """A socket in front of the broker's, through which nothing passes while `is_cut`."""
-
-    def __init__(self, path, target):
-        self.target, self.is_cut = target, threading.Event()
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen(64)
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            near, _ = self.listener.accept()
-            far = socket.socket(socket.AF_UNIX)
-            try:
-                far.connect(self.target)
-            except OSError:
-                near.close()
-                continue
-            for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self.carry, args=(a, b), daemon=True).start()
-
-    def carry(self, source, sink):
-        try:
-            while data := source.recv(1 << 16):
-                while self.is_cut.is_set():
-                    time.sleep(0.05)
-                sink.sendall(data)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+FAULTS = ['worker', 'tuner', 'forgets', 'restarts', 'wiped', 'cut', 'clock', 'forged', 'wrong', 'version']
 
 
 class Run:
@@ -245,10 +262,35 @@ class Run:
         self.rng, self.args = rng, args
         self.fleet = Fleet(keeps_data=True)
         path = os.path.join(self.fleet.folder, 'cut.sock')
-        self.cut = Cut(path, self.fleet.socket)
+        self.cut = Way(path, self.fleet.socket)
         self.url = f'unix://{path}'
         self.workers = [self.fleet.start_worker(url=self.url) for _ in range(3)]
         self.records = os.path.join(self.fleet.folder, 'r.sqlite')
+        self.fleet.wait_for_workers(3)
+        self.sources = self.fleet.workers()[0]['sources']
+        self.wrong, self.others = [], []
+        self.events, self.errors = [], []
+
+    def start_wrong_worker(self):
+        """All of its answers are nonsense, or one in three."""
+        nonsense = Nonsense(PASSWORD, random.Random(self.rng.random()), self.rng.choice([1, 0.3]))
+        path = os.path.join(self.fleet.folder, f'wrong{len(self.wrong)}.sock')
+        Way(path, self.cut.listener.getsockname(), nonsense.change)
+        self.wrong.append(nonsense)
+        self.fleet.start_worker(url=f'unix://{path}')
+
+    def start_other_version(self):
+        """Of other sources; or a letter of messages of another form, which is all of a worker that others would see."""
+        if self.rng.random() < 0.5:
+            self.others.append(self.fleet.start_worker(url=self.url, program=other_program(self.fleet.folder, self.sources)))
+        else:
+            self.others.append(f'host:{len(self.others)}:0000cafe')
+            self.fleet.redis('SADD', 'familyseer:workers', self.others[-1])
+            self.announce(self.others[-1])
+
+    def announce(self, name):
+        place = f'familyseer:worker:{name}'
+        self.fleet.redis('SET', place, data=seal(PASSWORD, place, WORKER, self.rng.randbytes(300), version=WIRE_VERSION - 1))
 
     def befall(self, fault):
         if fault == 'worker':
@@ -268,30 +310,78 @@ class Run:
             threading.Timer(self.args.cut, self.cut.is_cut.clear).start()
         elif fault == 'clock':
             self.fleet.turn_clock()
+        elif fault == 'wrong':
+            self.start_wrong_worker()
+        elif fault == 'version':
+            self.start_other_version()
         else:
             self.fleet.forge(self.rng.randrange(1 << 30))
 
+    def tune(self, n, left, *more):
+        """A tuner's life. -> its status"""
+        self.tuner = self.fleet.start_tuning('--measure', 'fake', '--trials', str(n), '--records', self.records, '--fleet-wait',
+                                             '120s', *more, url=self.url)
+        for line in self.tuner.stdout:
+            try:
+                self.events.append(json.loads(line))
+            except json.JSONDecodeError:  # the last one of a tuner that was killed may be half a line
+                expect(self.tuner.wait() == -signal.SIGKILL, f'the tuner said {line!r}')
+                break
+            n_seen = sum(e['event'] == 'measurement' for e in self.events)
+            while left and n_seen >= left[0][0]:
+                self.befall(left.pop(0)[1])
+        self.tuner.wait()
+        self.tuner.reader.join()
+        self.errors += self.tuner.errors
+        return self.tuner.returncode
+
     def run(self, faults):
-        """One tuning: `faults` at random numbers of its measurements. Ends by status 0 with all trials."""
+        """One tuning: `faults` at random numbers of its measurements. Ends by status 0 with all trials, and a library that is
+        right."""
         n = self.args.trials
         moments = sorted(self.rng.randrange(10, n - 20) for _ in faults)
         left = list(zip(moments, faults))
-        n_seen, status = 0, None
-        while status is None:
-            self.tuner = self.fleet.start_tuning('--measure', 'fake', '--trials', str(n), '--records', self.records, '--fleet-wait',
-                                                 '120s', url=self.url)
-            for line in self.tuner.stdout:
-                n_seen += json.loads(line)['event'] == 'measurement'
-                while left and n_seen >= left[0][0]:
-                    self.befall(left.pop(0)[1])
-            self.tuner.wait()
-            if self.tuner.returncode == -signal.SIGKILL:
-                continue
-            status = self.tuner.returncode
-        self.tuner.reader.join()
-        expect(status == 0, f'tune ended with {status} after {faults}:\n' + ''.join(self.tuner.errors[-20:]))
+        library = os.path.join(self.fleet.folder, 'library')
+        status = -signal.SIGKILL
+        while status == -signal.SIGKILL:
+            status = self.tune(n, left, '-o', library)
+        expect(status == 0, f'tune ended with {status} after {faults}:\n' + ''.join(self.errors[-20:]))
         expect(not left, f'{left} did not happen')
+        done = [e for e in self.events if e['event'] == 'done']
+        expect(len(done) == 1 and done[0]['trials'] == n, f'{done} after {faults}, not {n} trials')
+        check_announced(self.records, self.events)
+        check_own_times(self.records, self.wrong)
+        out = subprocess.run([PROGRAM, 'verify', os.path.join(library, 'model.so'), 'squeezenet1_1'], capture_output=True, text=True)
+        expect(out.returncode == 0, f'verify after {faults}: {out.stdout}{out.stderr}')
+        if self.others:
+            self.check_refusals()
         return check_records(self.records)
+
+    def check_refusals(self):
+        """Whoever is of another version had no round, `fleet` says what it is, and so does a tuning, of each."""
+        names = [other if isinstance(other, str) else name_of(other) for other in self.others]
+        for name in names:
+            if name in self.others:  # the server may have forgotten it
+                self.fleet.redis('SADD', 'familyseer:workers', name)
+                self.announce(name)
+        shown = self.wait_for_names(names)
+        for name in names:
+            expect(shown[name]['rounds'] == 0, f'a worker of another version has done something: {shown[name]}')
+            expect(shown[name]['sources'] != self.sources, f'a worker of another version is shown as {shown[name]}')
+        self.errors.clear()
+        expect(self.tune(10, [], '--no-resume') == 0, 'a tuning beside workers of another version did not end well')
+        for name in names:
+            refusals = [line for line in self.errors if f'worker {name} gets nothing: it is of version' in line]
+            expect(len(refusals) == 1, f'of worker {name} the tuner says: {"".join(self.errors[-20:])}')
+
+    def wait_for_names(self, names):
+        """-> what `fleet` shows, by name, when there is a worker that fits, too"""
+        for _ in range(300):
+            shown = {worker['worker']: worker for worker in self.fleet.workers()}
+            if all(name in shown for name in names) and any(w['sources'] == self.sources for w in shown.values()):
+                return shown
+            time.sleep(0.1)
+        fail(f'{names} are not all among {list(shown)}')
 
 
 def main():
@@ -306,7 +396,7 @@ def main():
     rng = random.Random(args.seed)
     faults = args.faults.split(',') * args.each
     rng.shuffle(faults)
-    count, n_tunings, start = {}, 0, time.monotonic()
+    count, told, n_tunings, start = {}, {}, 0, time.monotonic()
     while faults:
         now, faults = faults[:3], faults[3:]
         run = Run(rng, args)
@@ -315,10 +405,14 @@ def main():
         finally:
             run.fleet.close()
         n_tunings += 1
+        for nonsense in run.wrong:
+            for kind, k in nonsense.count.items():
+                told[kind] = told.get(kind, 0) + k
         for fault in now:
             count[fault] = count.get(fault, 0) + 1
         print(f'{", ".join(now)}: {n} records', flush=True)
-    print(f'{n_tunings} tunings in {time.monotonic() - start:.0f} s: ' + ', '.join(f'{k} {v}' for k, v in sorted(count.items())))
+    print(f'{n_tunings} tunings in {time.monotonic() - start:.0f} s: ' + ', '.join(f'{k} {v}' for k, v in sorted(count.items())) +
+          '; nonsense: ' + ', '.join(f'{k} {v}' for k, v in sorted(told.items())))
 
 
 if __name__ == '__main__':

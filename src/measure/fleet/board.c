@@ -16,6 +16,7 @@
 #define LOST_NS (10 * (uint64_t)SECOND_NS)  // without answers for so long: are the jobs there?
 #define PAUSE_NS (SECOND_NS / 10)  // while the broker is away
 #define MAX_STREAM 10000  // entries; older ones are cut off
+#define MOST_LOST 2  // workers, over a round that each alone had
 
 // What is to be done with a reply.
 typedef enum { NOTHING, IS_KEPT, IS_ADDED, IS_STILL_THERE, IS_LETTERS, IS_NAMES } purpose;
@@ -29,6 +30,7 @@ typedef struct {
   size_t n, cap;
   expected *reply;
   uint64_t sent_ns;
+  bool is_excused;  // what is missing need not be a worker's doing
 } step;
 
 static void expect(step *s, purpose what, seer_ledger_job *job) {
@@ -95,7 +97,10 @@ static seer_status establish(step *s) {
   SEER_TRY(make_group(s, place_of(b, "jobs")));
   SEER_TRY(make_group(s, place_of(b, "answers")));
   for (size_t t = 0; t < b->n; t++) SEER_TRY(put_task(s, &b->task[t]));
-  for (seer_ledger_job *job = b->ledger.first; job; job = job->next) job->at = NULL;
+  for (seer_ledger_job *job = b->ledger.first; job; job = job->next) {
+    job->at = NULL;
+    job->is_missing = false;
+  }
   (void)snprintf(b->last, sizeof b->last, "0-0");
   b->is_there = true;
   return keep(s);
@@ -104,6 +109,58 @@ static seer_status establish(step *s) {
 static const char *place_of_job(const seer_board *b, const seer_ledger_job *job) {
   if (!job->worker) return place_of(b, "jobs");
   return seer_hub_place_of_worker(b->scratch, b->ledger.session, job->worker);
+}
+
+// ---- rounds by name
+// Whoever is free takes a round, as long as nobody takes any whose answers are of no use: then each
+// is for a certain worker, and another one's if that is lost.
+static uint32_t n_rounds_of(const seer_board *b, const char *worker) {
+  uint32_t n = 0;
+  for (const seer_ledger_job *job = b->ledger.first; job; job = job->next)
+    n += job->letter.kind == SEER_JOB_MEASURE && !job->is_done && job->worker == worker;
+  return n;
+}
+
+static const char *least_busy(const seer_board *b) {
+  const char *best = NULL;
+  uint32_t least = UINT32_MAX;
+  for (uint32_t k = 0; k < b->roster.n; k++) {
+    uint32_t n = n_rounds_of(b, b->roster.worker[k].id);
+    if (!b->roster.worker[k].is_there || n >= least) continue;
+    least = n;
+    best = b->roster.worker[k].id;
+  }
+  return best;
+}
+
+// NULL: nobody is there.
+static seer_status address(step *s, seer_ledger_job *job) {
+  seer_board *b = s->b;
+  uint32_t k = job->worker ? seer_roster_find(&b->roster, job->worker) : UINT32_MAX;
+  if (!b->is_by_name || job->letter.kind != SEER_JOB_MEASURE || job->is_done) return SEER_OK;
+  if (b->roster.n_there == 0 || (job->worker && b->roster.worker[k].is_there)) return SEER_OK;
+  if (job->at) {
+    SEER_TRY(seer_hub_send(&b->hub, NULL, "XDEL %s %s", place_of_job(b, job), job->at));
+    expect(s, NOTHING, NULL);
+    job->at = NULL;
+  }
+  job->n_workers_lost += job->worker && !b->roster.worker[k].is_dismissed;
+  job->worker = least_busy(b);
+  if (job->n_workers_lost >= MOST_LOST)
+    seer_ledger_lose(job, k, SEER_MEASURED_RUN_CRASH, "two workers were lost over it");
+  return SEER_OK;
+}
+
+// ---- jobs
+// It was taken and not answered. Twice is no accident of those that die, whose jobs stay: whoever
+// takes it is to be known, and blamed.
+static void note_missing(seer_board *b, seer_ledger_job *job) {
+  job->is_missing = false;
+  if (job->at) return;  // it is somebody else's already
+  b->is_by_name = b->is_by_name || ++job->n_missed >= MOST_LOST;
+  uint32_t k = job->worker ? seer_roster_find(&b->roster, job->worker) : UINT32_MAX;
+  if (k != UINT32_MAX && seer_roster_blame(&b->roster, k, "a job was taken, and no answer came"))
+    b->is_by_name = true;
 }
 
 static seer_status send_job(step *s, seer_ledger_job *job) {
@@ -144,6 +201,7 @@ static seer_status ask_for_lost(step *s) {
     expect(s, IS_STILL_THERE, job);
   }
   s->b->heard_ns = seer_os_now_ns();
+  s->b->is_doubting = false;
   return SEER_OK;
 }
 
@@ -156,11 +214,17 @@ static seer_status look_around(step *s) {
   return SEER_OK;
 }
 
+static bool is_sent(const seer_board *b, const seer_ledger_job *job) {
+  return job->worker || !b->is_by_name;
+}
+
 static seer_status send_all(step *s) {
   seer_board *b = s->b;
   uint64_t now = seer_os_now_ns();
   bool is_new = b->n_connections != b->hub.n_connections;
   b->n_connections = b->hub.n_connections;
+  s->is_excused = is_new || b->is_doubting;
+  b->is_by_name = b->is_by_name || b->roster.is_full;  // who is too many takes rounds, too
   if (!b->is_there)
     SEER_TRY(establish(s));
   else if (is_new || now - b->kept_ns >= UPKEEP_NS)
@@ -169,9 +233,11 @@ static seer_status send_all(step *s) {
   if (is_new || now - b->heard_ns >= LOST_NS) SEER_TRY(ask_for_lost(s));
   for (seer_ledger_job *job = b->ledger.first, *next; job; job = next) {
     next = job->next;
+    if (job->is_missing && !job->is_done) note_missing(b, job);
+    if (!job->is_forgone) SEER_TRY(address(s, job));
     if (job->is_forgone)
       SEER_TRY(withdraw(s, job));
-    else if (!job->at && !job->is_done)
+    else if (!job->at && !job->is_done && is_sent(b, job))
       SEER_TRY(send_job(s, job));
   }
   return SEER_OK;
@@ -194,7 +260,9 @@ static seer_status take_replies(step *s) {
         if (reply->kind == SEER_REDIS_TEXT) job->at = seer_arena_strdup(job->arena, reply->text);
         break;
       case IS_STILL_THERE:
-        if (reply->kind == SEER_REDIS_ARRAY && reply->n == 0) job->at = NULL;
+        if (reply->kind != SEER_REDIS_ARRAY || reply->n > 0) break;
+        job->at = NULL;
+        job->is_missing = s->b->is_there && !s->is_excused;
         break;
       case IS_LETTERS:
         seer_roster_hear_letters(&s->b->roster, &s->b->hub, reply, s->b->scratch);
@@ -210,37 +278,62 @@ static seer_status take_replies(step *s) {
 }
 
 // ---- answers
-static void take(seer_board *b, const seer_redis_reply *letter) {
+static uint32_t find_worker(seer_board *b, const char *name) {
+  uint32_t device = seer_roster_find(&b->roster, name);
+  if (device != UINT32_MAX) return device;
+  // its letter may be younger than the last look
+  seer_status_free(seer_roster_look(&b->roster, &b->hub, b->scratch));
+  return seer_roster_find(&b->roster, name);
+}
+
+// A job that nobody else will do, as its answer was of no use, is sent again.
+static void doubt(seer_board *b, uint32_t device, const char *why) {
+  b->heard_ns = 0;
+  b->is_doubting = true;
+  if (device == UINT32_MAX || seer_roster_blame(&b->roster, device, why)) b->is_by_name = true;
+}
+
+static seer_status read_answer(
+    seer_board *b, const seer_redis_reply *letter, seer_letter_answer *out) {
   const void *payload;
   size_t n;
+  SEER_TRY(seer_letter_open(&b->hub.key, place_of(b, "answers"), SEER_WIRE_ANSWER, letter->text,
+      letter->n, &payload, &n));
+  return seer_letter_get_answer(payload, n, b->scratch, out);
+}
+
+static seer_status take_answer(seer_board *b, const seer_letter_answer *answer, uint32_t device) {
+  if (device == UINT32_MAX)  // one that has gone, or was never this tuning's
+    return SEER_FAIL(CORRUPT, "worker %s is none of this tuning's", answer->worker);
+  if (b->roster.worker[device].is_dismissed)
+    return SEER_FAIL(CORRUPT, "worker %s is believed no more", answer->worker);
+  if (seer_ledger_take(&b->ledger, answer, device) == SEER_LEDGER_STRANGE)
+    return SEER_FAIL(CORRUPT, "it is not what was asked, or has times that cannot be");
+  return SEER_OK;
+}
+
+// Its worker is who it says, or where it says nothing, who has sent it. What has no seal is of no
+// worker, and nobody is blamed for it.
+static void take(seer_board *b, const char *sender, const seer_redis_reply *letter) {
   seer_letter_answer answer;
-  seer_status status = seer_letter_open(
-      &b->hub.key, place_of(b, "answers"), SEER_WIRE_ANSWER, letter->text, letter->n, &payload, &n);
-  if (!status) status = seer_letter_get_answer(payload, n, b->scratch, &answer);
-  if (status) {
-    b->ledger.n_strange++;
-    seer_log(b->context, "measure", 1, "an answer is refused: %s", seer_status_message(status));
-    seer_status_free(status);
-    return;
-  }
-  uint32_t device = seer_roster_find(&b->roster, answer.worker);
-  if (device == UINT32_MAX) {  // its letter may be younger than the last look
-    seer_status_free(seer_roster_look(&b->roster, &b->hub, b->scratch));
-    device = seer_roster_find(&b->roster, answer.worker);
-  }
-  // one that has gone, or was never this tuning's: its job is sent again
-  if (device == UINT32_MAX) {
-    b->ledger.n_strange++;
-    return;
-  }
-  if (seer_ledger_take(&b->ledger, &answer, device) == SEER_LEDGER_STRANGE)
-    seer_log(b->context, "measure", 1, "worker %s answers what was not asked", answer.worker);
+  uint32_t n_strange = b->ledger.n_strange, device = UINT32_MAX;
+  bool is_sealed =
+      seer_letter_is_sealed(&b->hub.key, place_of(b, "answers"), letter->text, letter->n);
+  seer_status status = read_answer(b, letter, &answer);
+  if (is_sealed) device = find_worker(b, status ? sender : answer.worker);
+  if (!status) status = take_answer(b, &answer, device);
+  if (!status) return;
+  b->ledger.n_strange = n_strange + 1;
+  seer_log(b->context, "measure", 1, "an answer is refused: %s", seer_status_message(status));
+  if (is_sealed) doubt(b, device, seer_status_message(status));
+  seer_status_free(status);
 }
 
 // [[place, [[id, ["m", letter]], ...]]], or nothing.
 static void take_all(seer_board *b, const seer_redis_reply *reply) {
   if (reply->kind != SEER_REDIS_ARRAY || reply->n != 1 || reply->element[0].n != 2) return;
   const seer_redis_reply *entries = &reply->element[0].element[1];
+  if (entries->kind == SEER_REDIS_ARRAY && entries->n > 0) b->heard_ns = seer_os_now_ns();
   for (size_t i = 0; entries->kind == SEER_REDIS_ARRAY && i < entries->n; i++) {
     const seer_redis_reply *entry = &entries->element[i];
     if (entry->kind != SEER_REDIS_ARRAY || entry->n != 2) continue;
@@ -248,9 +341,8 @@ static void take_all(seer_board *b, const seer_redis_reply *reply) {
     if (entry->element[0].n < sizeof b->last)
       (void)snprintf(b->last, sizeof b->last, "%s", entry->element[0].text);
     bool is_letter = fields->kind == SEER_REDIS_ARRAY && fields->n == 2 &&
-        fields->element[1].kind == SEER_REDIS_TEXT;
-    if (is_letter) take(b, &fields->element[1]);
-    b->heard_ns = seer_os_now_ns();
+        fields->element[0].kind == SEER_REDIS_TEXT && fields->element[1].kind == SEER_REDIS_TEXT;
+    if (is_letter) take(b, fields->element[0].text, &fields->element[1]);
   }
 }
 

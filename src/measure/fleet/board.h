@@ -23,6 +23,8 @@ typedef struct {
   size_t n, cap;
   seer_board_task *task;
   char last[64];  // answer that was read
+  bool is_by_name;  // rounds go to certain workers: one takes some that is of no use
+  bool is_doubting;  // an answer was of no use: whose job that was is to be found out
   bool is_there;  // what this tuning needs at the broker, as far as is known
   uint32_t n_connections;  // of the hub, when that was seen
   uint64_t looked_ns, kept_ns, heard_ns;

@@ -17,6 +17,9 @@
 #define ROUNDS_A_WORKER 2
 #define FAR_S 0.02
 #define MAX_TIMES 64  // that one question is foreseen
+// What is faster than a target can be is no use; who says so is not right in the head if it is so
+// much faster. Between the two, a target's peak may be a poor estimate.
+#define BLAMED_SHARE (1.0 / 16)
 
 // Where a task's comparisons are made: what was built there need not be built again, and all
 // workers are to have their share. In units of a kernel's build.
@@ -25,6 +28,7 @@
 typedef struct {
   seer_measure_task task;
   uint64_t key;
+  double least_s;
   uint32_t n_measured, n_measured_by[SEER_MEASURE_MAX_DEVICES];
   uint32_t home;  // UINT32_MAX: none yet
 } fleet_task;
@@ -59,6 +63,7 @@ static void fleet_describe(const seer_measurer *m, seer_measure_facts *out) {
 static void lose_with_workers(seer_measurer *m) {
   const seer_roster *roster = &m->board.roster;
   for (seer_ledger_job *job = m->board.ledger.first; job; job = job->next) {
+    if (job->letter.kind == SEER_JOB_MEASURE) continue;  // somebody else does it
     uint32_t k = job->worker ? seer_roster_find(roster, job->worker) : UINT32_MAX;
     if (k != UINT32_MAX && !job->is_done && !roster->worker[k].is_there)
       seer_ledger_lose(
@@ -88,6 +93,7 @@ static seer_status find_task(const seer_measurer *m, uint32_t id, const fleet_ta
 static void fill(
     seer_ledger_job *job, const fleet_task *task, uint32_t i, const seer_schedule *schedule) {
   job->letter.task = task->key;
+  job->least_s = task->least_s;
   job->letter.candidate[i].schedule =
       seer_schedule_print(task->task.sketches, schedule, job->arena);
 }
@@ -344,8 +350,10 @@ static seer_status fleet_add_task(seer_measurer *m, const seer_measure_task *tas
       .dag = seer_dag_print(task->dag, m->arena)};
   m->task = SEER_GROW(m->arena, fleet_task, m->task, m->n, &m->cap);
   seer_map_set(m->by_id, task->id, m->n);
-  m->task[m->n++] = (fleet_task){
-      .task = *task, .key = seer_board_add_task(&m->board, &message), .home = UINT32_MAX};
+  m->task[m->n++] = (fleet_task){.task = *task,
+      .key = seer_board_add_task(&m->board, &message),
+      .least_s = BLAMED_SHARE * seer_measure_least_seconds(task->sketches),
+      .home = UINT32_MAX};
   return SEER_OK;
 }
 

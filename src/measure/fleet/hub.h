@@ -8,7 +8,7 @@
 //   familyseer:tasks:<s>         hash: a task's key -> TASK
 //   familyseer:jobs:<s>          stream of JOBs, for the group "workers"
 //   familyseer:jobs:<s>:<name>   the same for one worker
-//   familyseer:answers:<s>       stream of ANSWERs
+//   familyseer:answers:<s>       stream of ANSWERs, each under its worker's name
 //
 // Whatever stands at a place may be gone at any time: who has put it there puts it there again.
 //

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "setup/context.h"
+
 seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32_t n) {
   seer_arena *arena = seer_arena_create("job");
   seer_ledger_job *job = SEER_NEW(arena, seer_ledger_job);
@@ -72,14 +74,36 @@ void seer_ledger_forgo(seer_ledger *ledger, uint64_t task) {
 }
 
 // ---- answers
+static bool is_time(const seer_ledger_job *job, double seconds) {
+  double most_s = seer_option_table[SEER_OPT_TIMEOUT].max;  // whatever --timeout is there
+  return seconds >= job->least_s && seconds <= most_s;
+}
+
+static bool fits_results(const seer_ledger_job *job, const seer_letter_answer *answer) {
+  bool do_fit = answer->n == job->letter.n;
+  for (uint32_t i = 0; do_fit && i < answer->n && answer->kind == SEER_JOB_MEASURE; i++) {
+    const seer_measure_result *result = &answer->result[i];
+    do_fit = result->cls != SEER_MEASURED_OK || is_time(job, result->seconds);
+  }
+  return do_fit;
+}
+
+static bool fits_pairs(const seer_ledger_job *job, const seer_message_compared *compared) {
+  if (compared->cls != SEER_MEASURED_OK) return true;
+  bool do_fit = compared->n == job->letter.n - 1 && compared->n_pairs == job->letter.n_pairs;
+  for (uint32_t k = 0; do_fit && k < compared->n * compared->n_pairs; k++)
+    do_fit =
+        is_time(job, compared->pair[k].seconds) && is_time(job, compared->pair[k].baseline_seconds);
+  return do_fit;
+}
+
 // Is it one of the answers that the job can have?
 static bool fits(const seer_ledger_job *job, const seer_letter_answer *answer) {
+  if (answer->asked != seer_letter_job_key(&job->letter)) return false;
   if (answer->lost[0]) return true;
   if (answer->kind != job->letter.kind) return false;
-  if (job->letter.kind != SEER_JOB_COMPARE) return answer->n == job->letter.n;
-  const seer_message_compared *compared = answer->compared;
-  return compared->cls != SEER_MEASURED_OK ||
-      (compared->n == job->letter.n - 1 && compared->n_pairs == job->letter.n_pairs);
+  return answer->kind == SEER_JOB_COMPARE ? fits_pairs(job, answer->compared)
+                                          : fits_results(job, answer);
 }
 
 seer_ledger_verdict seer_ledger_take(

@@ -12,6 +12,10 @@ typedef struct seer_ledger_job {
   seer_arena *arena;
   seer_letter_job letter;  // its candidates' texts are in the arena
   const char *worker;  // that alone may have it; NULL: any
+  uint32_t n_workers_lost;  // that alone had it
+  bool is_missing;  // it was taken from there, and no answer came
+  uint32_t n_missed;  // how often
+  double least_s;  // no answer's time is shorter
   const char *at;  // its entry in the stream, in the arena; NULL: it is not there
   seer_measure_result *results;  // letter.n of them; of a COMPARE: NULL
   seer_message_compared *compared;  // of a COMPARE
@@ -54,7 +58,7 @@ void seer_ledger_forgo(seer_ledger *ledger, uint64_t task);
 typedef enum {
   SEER_LEDGER_TAKEN,
   SEER_LEDGER_DUPLICATE,  // or not wanted any more
-  SEER_LEDGER_STRANGE  // of another session, or not what was asked
+  SEER_LEDGER_STRANGE  // of another session, not what was asked, or of times that cannot be
 } seer_ledger_verdict;
 // `device` that it comes from.
 seer_ledger_verdict seer_ledger_take(

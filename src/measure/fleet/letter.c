@@ -2,6 +2,7 @@
 
 #include "measure/fleet/letter.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -9,6 +10,8 @@
 #define MAX_TEXT_BYTES 1024  // what people read
 #define MAX_COUNT ((uint32_t)1 << 30)
 #define MAX_PRIORITY 100
+// A candidate's time is one of its samples, or a mean of them; both were divided by the same.
+#define ROUNDING 1e-9
 
 typedef seer_wire_reader reader;
 
@@ -30,17 +33,25 @@ seer_status seer_letter_seal(const seer_hmac_key *key, const char *place, seer_w
   return SEER_OK;
 }
 
+bool seer_letter_is_sealed(
+    const seer_hmac_key *key, const char *place, const void *data, size_t n_bytes) {
+  const uint8_t *bytes = data;
+  uint8_t seal[SEER_SHA256_BYTES];
+  if (n_bytes < SEER_SHA256_BYTES) return false;
+  size_t n_signed = n_bytes - SEER_SHA256_BYTES;
+  sign(key, place, data, n_signed, seal);
+  return seer_hmac_equal(seal, bytes + n_signed);
+}
+
 seer_status seer_letter_open(const seer_hmac_key *key, const char *place, seer_wire_type type,
     const void *data, size_t n_bytes, const void **out_payload, size_t *out_n) {
   const uint8_t *bytes = data;
-  uint8_t seal[SEER_SHA256_BYTES];
   *out_payload = NULL;
   *out_n = 0;
   if (n_bytes < SEER_WIRE_FRAME_BYTES + SEER_SHA256_BYTES)
     return SEER_FAIL(CORRUPT, "a letter of %zu bytes is cut off", n_bytes);
   size_t n_signed = n_bytes - SEER_SHA256_BYTES;
-  sign(key, place, data, n_signed, seal);
-  if (!seer_hmac_equal(seal, bytes + n_signed))
+  if (!seer_letter_is_sealed(key, place, data, n_bytes))
     return SEER_FAIL(CORRUPT, "a letter's seal is not the fleet's: damaged, or another key");
   seer_wire_header header;
   SEER_TRY(seer_wire_parse_frame(bytes, &header));
@@ -175,6 +186,7 @@ seer_status seer_letter_get_job(
 
 void seer_letter_put_answer(seer_text *out, const seer_letter_answer *letter) {
   put_number(out, letter->session, letter->number, letter->attempt);
+  seer_wire_put_u64(out, letter->asked);
   seer_message_put_text(out, letter->worker);
   seer_message_put_text(out, letter->lost);
   if (letter->lost[0]) return;
@@ -191,6 +203,15 @@ void seer_letter_put_answer(seer_text *out, const seer_letter_answer *letter) {
   }
 }
 
+static bool is_of_samples(const seer_measure_result *result) {
+  double least = INFINITY, most = 0;
+  for (uint32_t s = 0; s < result->n_samples; s++) {
+    least = fmin(least, result->sample[s]);
+    most = fmax(most, result->sample[s]);
+  }
+  return result->seconds >= least * (1 - ROUNDING) && result->seconds <= most * (1 + ROUNDING);
+}
+
 static void get_results(reader *r, seer_arena *arena, seer_letter_answer *out) {
   out->n = get_n(r, out->kind);
   out->result = SEER_NEW_ARRAY(arena, seer_measure_result, out->n + 1);
@@ -199,8 +220,9 @@ static void get_results(reader *r, seer_arena *arena, seer_letter_answer *out) {
     seer_message_get_result_fields(r, result);
     result->is_twin = seer_wire_get_max(r, 1, "whether it is a twin") == 1;
     result->build_s = seer_wire_get_seconds(r, "the time that it took to build");
-    bool is_time = result->cls != SEER_MEASURED_OK || result->n_samples > 0;
-    if (out->kind == SEER_JOB_MEASURE && !is_time) seer_wire_refuse(r, "a result without samples");
+    if (out->kind != SEER_JOB_MEASURE || result->cls != SEER_MEASURED_OK) continue;
+    if (result->n_samples == 0) seer_wire_refuse(r, "a result without samples");
+    if (!is_of_samples(result)) seer_wire_refuse(r, "a time that is none of its samples");
   }
 }
 
@@ -211,6 +233,7 @@ seer_status seer_letter_get_answer(
   out->session = seer_wire_get_u64(&r);
   out->number = seer_wire_get_u64(&r);
   out->attempt = seer_wire_get_u32(&r);
+  out->asked = seer_wire_get_u64(&r);
   out->worker = get_text(&r, SEER_LETTER_MAX_ID, "a worker's name", arena);
   out->lost = get_text(&r, MAX_TEXT_BYTES, "why it was not done", arena);
   if (!out->lost[0]) {
@@ -223,6 +246,13 @@ seer_status seer_letter_get_answer(
     }
   }
   return seer_wire_end(&r, "an answer");
+}
+
+uint64_t seer_letter_job_key(const seer_letter_job *job) {
+  uint64_t key = seer_hash_u64(job->task, (uint64_t)job->kind);
+  key = seer_hash_u64(job->n_pairs, key);
+  for (uint32_t i = 0; i < job->n; i++) key = seer_hash_str(job->candidate[i].schedule, key);
+  return key;
 }
 
 uint64_t seer_letter_task_key(const seer_message_task *task) {

@@ -20,6 +20,9 @@
 // frame, payload, HMAC-SHA256 over place, frame and payload. Errors: RESOURCE: too long.
 SEER_MUST_USE seer_status seer_letter_seal(const seer_hmac_key *key, const char *place,
     seer_wire_type type, const seer_text *payload, seer_text *out);
+// Is there the seal of who has the key? What stands in the letter is not looked at.
+bool seer_letter_is_sealed(
+    const seer_hmac_key *key, const char *place, const void *data, size_t n_bytes);
 // The payload is within `data`. CORRUPT: cut, damaged, of another type, or sealed with another key
 // or for another place.
 SEER_MUST_USE seer_status seer_letter_open(const seer_hmac_key *key, const char *place,
@@ -76,6 +79,7 @@ typedef struct {
 typedef struct {
   uint64_t session, number;
   uint32_t attempt;
+  uint64_t asked;  // key of the job (seer_letter_job_key): a number alone may be another job's
   const char *worker;  // its id
   const char *lost;  // "": it was done
   seer_job_kind kind;
@@ -96,6 +100,9 @@ SEER_MUST_USE seer_status seer_letter_get_job(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_letter_job *out);
 SEER_MUST_USE seer_status seer_letter_get_answer(
     const void *payload, size_t n_bytes, seer_arena *arena, seer_letter_answer *out);
+
+// What was asked: kind, task, schedules. Jobs that ask the same have the same.
+uint64_t seer_letter_job_key(const seer_letter_job *job);
 
 // What a task is known by in a fleet: everything of it that a measurement depends on.
 uint64_t seer_letter_task_key(const seer_message_task *task);

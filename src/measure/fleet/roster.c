@@ -7,27 +7,44 @@
 #include "base/map.h"
 
 #define MAX_AT_ONCE 200
+#define MAX_NAME (SEER_LETTER_MAX_ID - 1)
 
 static const char *place_of(seer_arena *arena, const char *name) {
   return seer_arena_printf(arena, "familyseer:worker:%s", name);
 }
 
-// A letter of the place `name`, if it is there and can be read.
-static void read_letter(const seer_hub *hub, const char *place, const seer_redis_reply *letter,
-    seer_arena *arena, seer_letter_worker *out, uint32_t *n, uint32_t *n_unreadable) {
+// Sealed by who has the key, and not readable: another version's, of which no more is known.
+static seer_letter_worker unreadable(const char *name, const char *why, seer_arena *arena) {
+  const char *version = seer_arena_printf(arena, "unknown (%s)", why);
+  return (seer_letter_worker){.hello = {.version = version, .revision = ""},
+      .id = seer_text_safe(arena, seer_arena_strndup(arena, name, strnlen(name, MAX_NAME))),
+      .target = "",
+      .devices = "",
+      .measurer = "",
+      .doing = ""};
+}
+
+// The letter of worker `name`, if it has the fleet's seal.
+static void read_letter(const seer_hub *hub, const char *name, const seer_redis_reply *letter,
+    seer_arena *arena, seer_letter_worker *out, uint32_t *n, uint32_t *n_unsealed) {
   const void *payload;
   size_t n_payload;
+  const char *place = place_of(arena, name);
+  if (!seer_letter_is_sealed(&hub->key, place, letter->text, letter->n)) {
+    ++*n_unsealed;
+    return;
+  }
+  ++*n;
   seer_status status = seer_letter_open(
       &hub->key, place, SEER_WIRE_WORKER, letter->text, letter->n, &payload, &n_payload);
   if (!status) status = seer_letter_get_worker(payload, n_payload, arena, out);
-  *n_unreadable += status != SEER_OK;
-  *n += status == SEER_OK;
+  if (status) *out = unreadable(name, seer_status_message(status), arena);
   seer_status_free(status);
 }
 
 // At most MAX_AT_ONCE of the names, in one question.
 static seer_status list_some(seer_hub *hub, seer_arena *arena, const seer_redis_reply *names,
-    size_t n_names, seer_letter_worker *out, uint32_t *n, uint32_t *n_unreadable) {
+    size_t n_names, seer_letter_worker *out, uint32_t *n, uint32_t *n_unsealed) {
   const seer_redis_reply *letters;
   uint32_t n_gone = 0;
   seer_redis_word words[1 + MAX_AT_ONCE] = {SEER_REDIS_WORD("MGET")};
@@ -40,7 +57,7 @@ static seer_status list_some(seer_hub *hub, seer_arena *arena, const seer_redis_
   SEER_TRY(seer_hub_refusal(hub, letters));
   for (size_t i = 0; i < n_names && i < letters->n; i++) {
     if (letters->element[i].kind == SEER_REDIS_TEXT) {
-      read_letter(hub, words[1 + i].data, &letters->element[i], arena, &out[*n], n, n_unreadable);
+      read_letter(hub, names[i].text, &letters->element[i], arena, &out[*n], n, n_unsealed);
       continue;
     }
     // It has not been heard of for a while.
@@ -52,16 +69,16 @@ static seer_status list_some(seer_hub *hub, seer_arena *arena, const seer_redis_
 }
 
 seer_status seer_roster_list(seer_hub *hub, seer_arena *arena, seer_letter_worker **out,
-    uint32_t *out_n, uint32_t *out_n_unreadable) {
+    uint32_t *out_n, uint32_t *out_n_unsealed) {
   const seer_redis_reply *names;
-  *out_n = *out_n_unreadable = 0;
+  *out_n = *out_n_unsealed = 0;
   SEER_TRY(seer_hub_ask(hub, arena, &names, NULL, "SMEMBERS familyseer:workers"));
   SEER_TRY(seer_hub_refusal(hub, names));
   size_t n = names->kind == SEER_REDIS_ARRAY ? names->n : 0;
   *out = SEER_NEW_ARRAY(arena, seer_letter_worker, n + 1);
   for (size_t i = 0; i < n; i += MAX_AT_ONCE) {
     size_t n_now = n - i < MAX_AT_ONCE ? n - i : MAX_AT_ONCE;
-    SEER_TRY(list_some(hub, arena, &names->element[i], n_now, *out, out_n, out_n_unreadable));
+    SEER_TRY(list_some(hub, arena, &names->element[i], n_now, *out, out_n, out_n_unsealed));
   }
   return SEER_OK;
 }
@@ -97,34 +114,50 @@ bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter) {
     // The number of one that is gone is somebody else's in the campaign's eyes: it is not reused.
     if (roster->n == SEER_MEASURE_MAX_DEVICES) {
       refuse(roster, letter->id, "is one more than a tuning may have had");
+      roster->is_full = true;
       return false;
     }
     k = roster->n++;
     roster->worker[k].id = seer_arena_strdup(roster->arena, letter->id);
   }
+  if (roster->worker[k].is_dismissed) return false;
   roster->worker[k].is_there = true;
   roster->worker[k].n_builders = letter->n_builders;
   return true;
 }
 
+bool seer_roster_blame(seer_roster *roster, uint32_t worker, const char *why) {
+  seer_roster_worker *w = &roster->worker[worker];
+  if (w->is_dismissed) return false;
+  seer_log(roster->context, "measure", 1, "worker %s answers nonsense: %s", w->id, why);
+  if (++w->n_nonsense < SEER_ROSTER_MOST_NONSENSE) return false;
+  seer_log(roster->context, "measure", 0,
+      "worker %s gets nothing more: it has answered nonsense %u times, at last: %s", w->id,
+      w->n_nonsense, why);
+  roster->n_there -= w->is_there;
+  w->is_there = false;
+  w->is_dismissed = true;
+  return true;
+}
+
 static void note_all(seer_roster *roster, const seer_hub *hub, const seer_letter_worker *letters,
-    uint32_t n, uint32_t n_unreadable) {
+    uint32_t n, uint32_t n_unsealed) {
   for (uint32_t k = 0; k < roster->n; k++) roster->worker[k].is_there = false;
   for (uint32_t i = 0; i < n; i++) (void)seer_roster_see(roster, &letters[i]);
   roster->n_there = 0;
   for (uint32_t k = 0; k < roster->n; k++) roster->n_there += roster->worker[k].is_there;
-  if (n_unreadable > 0 && n_unreadable != roster->n_unsealed)
+  if (n_unsealed > 0 && n_unsealed != roster->n_unsealed)
     seer_log(roster->context, "measure", 0,
-        "%u workers at %s are sealed with another key (--fleet-key, or the password)", n_unreadable,
+        "%u workers at %s are sealed with another key (--fleet-key, or the password)", n_unsealed,
         hub->address.shown);
-  roster->n_unsealed = n_unreadable;
+  roster->n_unsealed = n_unsealed;
 }
 
 seer_status seer_roster_look(seer_roster *roster, seer_hub *hub, seer_arena *scratch) {
   seer_letter_worker *letters;
-  uint32_t n, n_unreadable;
-  SEER_TRY(seer_roster_list(hub, scratch, &letters, &n, &n_unreadable));
-  note_all(roster, hub, letters, n, n_unreadable);
+  uint32_t n, n_unsealed;
+  SEER_TRY(seer_roster_list(hub, scratch, &letters, &n, &n_unsealed));
+  note_all(roster, hub, letters, n, n_unsealed);
   return SEER_OK;
 }
 
@@ -145,14 +178,13 @@ seer_status seer_roster_ask(
 
 void seer_roster_hear_letters(seer_roster *roster, const seer_hub *hub,
     const seer_redis_reply *letters, seer_arena *scratch) {
-  uint32_t n = 0, n_unreadable = 0;
+  uint32_t n = 0, n_unsealed = 0;
   size_t n_letters = letters->kind == SEER_REDIS_ARRAY ? letters->n : 0;
   seer_letter_worker *worker = SEER_NEW_ARRAY(scratch, seer_letter_worker, n_letters + 1);
   for (size_t i = 0; i < n_letters && i < roster->n_names; i++)
     if (letters->element[i].kind == SEER_REDIS_TEXT)
-      read_letter(hub, place_of(scratch, roster->name[i]), &letters->element[i], scratch,
-          &worker[n], &n, &n_unreadable);
-  note_all(roster, hub, worker, n, n_unreadable);
+      read_letter(hub, roster->name[i], &letters->element[i], scratch, &worker[n], &n, &n_unsealed);
+  note_all(roster, hub, worker, n, n_unsealed);
 }
 
 static bool has_name(const seer_roster *roster, const char *name) {

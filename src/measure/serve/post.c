@@ -24,10 +24,11 @@ typedef struct {
 
 // ---- answers
 // A new entry in the stream `place`, if that is there, in place of the job's: both, or neither.
+// It goes by this worker's name, that it be known whose it is even where it cannot be read.
 static seer_status send_replacement(
     poster *p, const seer_desk_job *job, const char *place, const seer_redis_word *letter) {
   SEER_TRY(seer_hub_send(&p->hub, NULL, "MULTI"));
-  SEER_TRY(seer_hub_send(&p->hub, letter, "XADD %s NOMKSTREAM * m ?", place));
+  SEER_TRY(seer_hub_send(&p->hub, letter, "XADD %s NOMKSTREAM * %s ?", place, p->desk->id));
   SEER_TRY(seer_hub_send(&p->hub, NULL, "XACK %s " SEER_HUB_GROUP " %s", job->place, job->at));
   SEER_TRY(seer_hub_send(&p->hub, NULL, "XDEL %s %s", job->place, job->at));
   return seer_hub_send(&p->hub, NULL, "EXEC");

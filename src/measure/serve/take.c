@@ -125,6 +125,7 @@ static seer_status take_entry(taker *t, const char *place, uint64_t session,
     job->answer = (seer_letter_answer){.session = session,
         .number = job->letter.number,
         .attempt = job->letter.attempt,
+        .asked = seer_letter_job_key(&job->letter),
         .worker = t->desk->id,
         .lost = "two workers were lost over it"};
     job->done_ns = seer_os_now_ns();

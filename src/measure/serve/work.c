@@ -231,6 +231,7 @@ seer_status seer_work_do(seer_work *w, seer_desk_job *job) {
   job->answer = (seer_letter_answer){.session = job->session,
       .number = job->letter.number,
       .attempt = job->letter.attempt,
+      .asked = seer_letter_job_key(&job->letter),
       .worker = w->desk->id,
       .lost = "",
       .kind = job->letter.kind};

@@ -1,6 +1,7 @@
 // test_fleet.c - letters are believed with their seal alone, damaged in whatever way they are
 // refused; each job has one answer; workers that do not fit are left out.
 
+#include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -114,6 +115,7 @@ static seer_letter_answer answer_of(
   return (seer_letter_answer){.session = job->letter.session,
       .number = job->letter.number,
       .attempt = 1,
+      .asked = seer_letter_job_key(&job->letter),
       .worker = "w",
       .lost = "",
       .kind = job->letter.kind,
@@ -121,12 +123,22 @@ static seer_letter_answer answer_of(
       .result = results};
 }
 
+// As the ledger compares texts, jobs have some.
+static seer_ledger_job *add(seer_ledger *ledger, seer_job_kind kind, uint32_t n, uint64_t task) {
+  seer_ledger_job *job = seer_ledger_add(ledger, kind, n);
+  job->letter.task = task;
+  job->letter.n_pairs = kind == SEER_JOB_COMPARE ? 3 : 0;
+  job->least_s = 1e-7;
+  for (uint32_t i = 0; i < n; i++) job->letter.candidate[i].schedule = i ? "b" : "a";
+  return job;
+}
+
 static void each_job_has_one_answer(void **state) {
   (void)state;
   seer_ledger ledger = {.session = 5};
   seer_measure_result results[2] = {{0}}, told[2] = {{.seconds = 1}, {.seconds = 2}},
                       again[2] = {{.seconds = 3}, {.seconds = 4}};
-  seer_ledger_job *job = seer_ledger_add(&ledger, SEER_JOB_MEASURE, 2);
+  seer_ledger_job *job = add(&ledger, SEER_JOB_MEASURE, 2, 1);
   job->results = results;
   seer_letter_answer answer = answer_of(job, told, 2), second = answer_of(job, again, 2);
   assert_int_equal(seer_ledger_take(&ledger, &answer, 3), SEER_LEDGER_TAKEN);
@@ -143,8 +155,9 @@ static void each_job_has_one_answer(void **state) {
 static void what_was_not_asked_is_strange(void **state) {
   (void)state;
   seer_ledger ledger = {.session = 5};
-  seer_measure_result results[2] = {{0}}, told[3] = {{0}};
-  seer_ledger_job *job = seer_ledger_add(&ledger, SEER_JOB_MEASURE, 2);
+  seer_measure_result results[2] = {{0}},
+                      told[3] = {{.seconds = 1}, {.seconds = 1}, {.seconds = 1}};
+  seer_ledger_job *job = add(&ledger, SEER_JOB_MEASURE, 2, 1);
   job->results = results;
   seer_letter_answer of_others = answer_of(job, told, 2), too_many = answer_of(job, told, 3),
                      of_nothing = answer_of(job, told, 2), other_kind = answer_of(job, told, 1);
@@ -157,7 +170,76 @@ static void what_was_not_asked_is_strange(void **state) {
   assert_int_equal(seer_ledger_take(&ledger, &other_kind, 0), SEER_LEDGER_STRANGE);
   assert_false(job->is_done);
   assert_int_equal(ledger.n_strange, 4);
+  // Another job's answer under this one's number: of as many candidates, of the same kind.
+  const seer_ledger_job *other = add(&ledger, SEER_JOB_MEASURE, 2, 2);
+  seer_letter_answer of_other = answer_of(other, told, 2);
+  of_other.number = job->letter.number;
+  assert_int_equal(seer_ledger_take(&ledger, &of_other, 0), SEER_LEDGER_STRANGE);
+  job->letter.candidate[1].schedule = "c";
+  of_other = answer_of(job, told, 2);
+  job->letter.candidate[1].schedule = "b";
+  assert_int_equal(seer_ledger_take(&ledger, &of_other, 0), SEER_LEDGER_STRANGE);
+  assert_false(job->is_done);
   seer_ledger_clear(&ledger);
+}
+
+static void times_that_cannot_be_are_strange(void **state) {
+  (void)state;
+  static const double bad[] = {1e-300, 0.9e-7, 3601, 1e300};
+  seer_ledger ledger = {.session = 5};
+  seer_measure_result results[2] = {{0}}, told[2] = {{.seconds = 1}, {.seconds = 1}};
+  seer_message_compared pairs = {.n = 1, .n_pairs = 3};
+  seer_ledger_job *round = add(&ledger, SEER_JOB_MEASURE, 2, 1),
+                  *comparison = add(&ledger, SEER_JOB_COMPARE, 2, 1);
+  round->results = results;
+  seer_letter_answer timed = answer_of(round, told, 2), compared = answer_of(comparison, NULL, 0);
+  compared.compared = &pairs;
+  for (size_t k = 0; k < SEER_COUNT_OF(bad); k++) {
+    for (uint32_t i = 0; i < 3; i++) pairs.pair[i] = (seer_measure_pair){1, 1};
+    told[1].seconds = bad[k];
+    assert_int_equal(seer_ledger_take(&ledger, &timed, 0), SEER_LEDGER_STRANGE);
+    pairs.pair[2].seconds = bad[k];
+    assert_int_equal(seer_ledger_take(&ledger, &compared, 0), SEER_LEDGER_STRANGE);
+    pairs.pair[2] = (seer_measure_pair){1, bad[k]};
+    assert_int_equal(seer_ledger_take(&ledger, &compared, 0), SEER_LEDGER_STRANGE);
+  }
+  assert_false(round->is_done || comparison->is_done);
+  pairs.pair[2].baseline_seconds = 1;
+  assert_int_equal(seer_ledger_take(&ledger, &compared, 0), SEER_LEDGER_TAKEN);
+  told[1] = (seer_measure_result){.cls = SEER_MEASURED_RUN_CRASH};  // a failure has no time
+  assert_int_equal(seer_ledger_take(&ledger, &timed, 0), SEER_LEDGER_TAKEN);
+  seer_ledger_clear(&ledger);
+}
+
+static seer_status read_back(const seer_measure_result *result, seer_arena *arena) {
+  seer_measure_result one = *result;
+  const seer_letter_answer answer = {
+      .worker = "w", .lost = "", .kind = SEER_JOB_MEASURE, .n = 1, .result = &one};
+  seer_letter_answer out;
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_letter_put_answer(&text, &answer);
+  return seer_letter_get_answer(text.data, text.n_bytes, arena, &out);
+}
+
+static void a_time_is_of_its_samples(void **state) {
+  (void)state;
+  static const double bad[] = {0.5, 2.5, 0, -1, NAN, INFINITY};
+  seer_arena *arena = seer_arena_create("times");
+  seer_measure_result result = {.seconds = 1.2, .n_samples = 2, .sample = {1, 2}};
+  assert_null(read_back(&result, arena));
+  result.seconds = 1;
+  assert_null(read_back(&result, arena));
+  for (size_t k = 0; k < SEER_COUNT_OF(bad); k++) {
+    result.seconds = bad[k];
+    expect_refused(read_back(&result, arena));
+  }
+  result.seconds = 1;
+  result.n_samples = 0;
+  expect_refused(read_back(&result, arena));
+  result.cls = SEER_MEASURED_RUN_TIMEOUT;
+  assert_null(read_back(&result, arena));
+  seer_arena_destroy(arena);
 }
 
 // A round that two workers were lost over is its candidates' error.
@@ -165,7 +247,7 @@ static void a_lost_job_is_its_candidates_error(void **state) {
   (void)state;
   seer_ledger ledger = {.session = 5};
   seer_measure_result results[2] = {{0}};
-  seer_ledger_job *job = seer_ledger_add(&ledger, SEER_JOB_MEASURE, 2);
+  seer_ledger_job *job = add(&ledger, SEER_JOB_MEASURE, 2, 1);
   job->results = results;
   seer_letter_answer answer = answer_of(job, NULL, 0);
   answer.lost = "two workers were lost over it";
@@ -235,13 +317,80 @@ static void a_task_is_settled_when_what_is_certain_is_known(void **state) {
   seer_ledger_forgo(&ledger, 42);
   assert_false(certain->is_forgone);
   assert_int_equal(count(&ledger, 42, 0, 5, schedules), 0);
-  const seer_letter_answer late = {.session = 5, .number = maybe->letter.number, .lost = "late"};
+  seer_letter_answer late = answer_of(maybe, NULL, 0);
+  late.lost = "late";
   assert_int_equal(seer_ledger_take(&ledger, &late, 0), SEER_LEDGER_DUPLICATE);
   assert_false(maybe->is_done);
   seer_ledger_clear(&ledger);
 }
 
 // ---- the roster
+static void who_answers_nonsense_is_left_out_for_good(void **state) {
+  (void)state;
+  seer_context *context = seer_context_create_default();
+  seer_arena *arena = seer_arena_create("roster");
+  seer_roster roster = {.context = context,
+      .arena = arena,
+      .own = {"0.1.0", "0123456789abcdef", 17, 100},
+      .measurer = "local"};
+  const seer_letter_worker wrong = {.hello = roster.own, .id = "wrong", .measurer = "local"},
+                           good = {.hello = roster.own, .id = "good", .measurer = "local"};
+  assert_true(seer_roster_see(&roster, &wrong) && seer_roster_see(&roster, &good));
+  roster.n_there = 2;
+  for (uint32_t k = 1; k < SEER_ROSTER_MOST_NONSENSE; k++) {
+    assert_false(seer_roster_blame(&roster, 0, "no letter"));
+    assert_true(seer_roster_see(&roster, &wrong));
+  }
+  assert_true(seer_roster_blame(&roster, 0, "no letter"));
+  assert_false(seer_roster_blame(&roster, 0, "no letter"));  // it is known
+  assert_false(seer_roster_see(&roster, &wrong));
+  assert_false(roster.worker[0].is_there);
+  assert_true(seer_roster_see(&roster, &good) && roster.worker[1].is_there);
+  assert_int_equal(roster.n_there, 1);
+  seer_arena_destroy(arena);
+  seer_context_destroy(context);
+}
+
+// Sealed with the fleet's key, and of another form of messages: named, and given nothing.
+static void what_another_version_writes_is_named(void **state) {
+  (void)state;
+  seer_context *context = seer_context_create_default();
+  seer_arena *arena = seer_arena_create("roster"), *scratch = seer_arena_create("scratch");
+  seer_hub hub = {
+      .context = context, .address = {.shown = "here"}, .key = seer_hmac_key_of("secret", 6)};
+  seer_roster roster = {.context = context,
+      .arena = arena,
+      .own = {"0.1.0", "0123456789abcdef", 17, 100},
+      .measurer = "local"};
+  seer_redis_reply name = {.kind = SEER_REDIS_TEXT, .text = "other", .n = 5},
+                   names = {.kind = SEER_REDIS_ARRAY, .n = 1, .element = &name};
+  seer_text payload, sealed;
+  seer_text_init(&payload, scratch);
+  seer_text_init(&sealed, scratch);
+  seer_wire_put_u32(&payload, 7);
+  assert_null(
+      seer_letter_seal(&hub.key, "familyseer:worker:other", SEER_WIRE_WORKER, &payload, &sealed));
+  seer_redis_reply letter = {.kind = SEER_REDIS_TEXT, .text = sealed.data, .n = sealed.n_bytes},
+                   found = {.kind = SEER_REDIS_ARRAY, .n = 1, .element = &letter};
+  assert_true(
+      seer_letter_is_sealed(&hub.key, "familyseer:worker:other", sealed.data, sealed.n_bytes));
+  assert_false(
+      seer_letter_is_sealed(&hub.key, "familyseer:worker:othes", sealed.data, sealed.n_bytes));
+  assert_false(seer_letter_is_sealed(&hub.key, "familyseer:worker:other", sealed.data, 31));
+  assert_true(seer_roster_hear_names(&roster, &names));
+  seer_roster_hear_letters(&roster, &hub, &found, scratch);
+  assert_int_equal(roster.n_refused, 1);
+  assert_int_equal(roster.n_unsealed, 0);
+  sealed.data[40] ^= 1;  // and with another key it is nobody's
+  seer_roster_hear_letters(&roster, &hub, &found, scratch);
+  assert_int_equal(roster.n_unsealed, 1);
+  assert_int_equal(roster.n, 0);
+  seer_roster_clear(&roster);
+  seer_arena_destroy(scratch);
+  seer_arena_destroy(arena);
+  seer_context_destroy(context);
+}
+
 static void workers_that_do_not_fit_are_left_out(void **state) {
   (void)state;
   seer_context *context = seer_context_create_default();
@@ -282,9 +431,13 @@ int main(void) {
       cmocka_unit_test(a_damaged_letter_is_refused),
       cmocka_unit_test(each_job_has_one_answer),
       cmocka_unit_test(what_was_not_asked_is_strange),
+      cmocka_unit_test(times_that_cannot_be_are_strange),
+      cmocka_unit_test(a_time_is_of_its_samples),
       cmocka_unit_test(a_lost_job_is_its_candidates_error),
       cmocka_unit_test(what_is_foreseen_answers_its_own_question),
       cmocka_unit_test(a_task_is_settled_when_what_is_certain_is_known),
+      cmocka_unit_test(who_answers_nonsense_is_left_out_for_good),
+      cmocka_unit_test(what_another_version_writes_is_named),
       cmocka_unit_test(workers_that_do_not_fit_are_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
