@@ -27,4 +27,18 @@ SEER_MUST_USE seer_status seer_confine_files(void);
 // is false.
 SEER_MUST_USE seer_status seer_confine_calls(int fd);
 
+// ---- hosts: processes that start workers and reach others over sockets that they open (a fleet's
+// worker, which a broker talks to). They need more, and so do the workers that they start, which
+// keep all this for good and give up the rest themselves:
+//
+//   files   as above, but that `program` is executed, with the loader that it names, and TCP
+//           connections are made. Nothing else is executed, unless `program` is a script: which
+//           programs that needs is not known. No port is listened at.
+//   calls   those of a longer list; any other fails, with EPERM. No file is opened for writing.
+
+// program  NULL: none. As seer_confine_files.
+SEER_MUST_USE seer_status seer_confine_files_of_host(const char *program);
+// As seer_confine_calls.
+SEER_MUST_USE seer_status seer_confine_calls_of_host(void);
+
 #endif

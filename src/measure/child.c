@@ -81,6 +81,27 @@ void seer_child_tell_confinement(const seer_context *context) {
       context, "measure", 0, "workers are not confined: %s (--no-confine: as intended)", why_not);
 }
 
+seer_status seer_child_find_program(
+    const seer_context *context, seer_arena *arena, const char **out) {
+  const char *path = seer_context_str(context, SEER_OPT_WORKER_PATH);
+  if (path[0]) {
+    *out = seer_arena_strdup(arena, path);
+    return SEER_OK;
+  }
+  bool is_library;
+  SEER_TRY(seer_os_self_path(arena, out, &is_library));
+  if (!is_library) return SEER_OK;
+  const char *folder = seer_os_path_dir(arena, *out);
+  static const char *const places[] = {"familyseer", "../bin/familyseer"};
+  for (size_t i = 0; i < SEER_COUNT_OF(places); i++) {
+    *out = seer_os_path_join(arena, folder, places[i]);
+    if (seer_os_exists(*out) && !seer_os_is_dir(*out)) return SEER_OK;
+  }
+  return SEER_FAIL(NOT_FOUND,
+      "no program familyseer beside the library in %s or in ../bin of it; --worker-path names one",
+      folder);
+}
+
 static seer_status spawn(seer_child *child, int own_fd) {
   const seer_child_home *home = child->home;
   char fd_text[16], threads[32], pin[16], confine[16];

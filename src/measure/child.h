@@ -36,6 +36,10 @@ typedef struct {
 // Says in a line that workers will not be confined, where they should be and cannot
 // (base/confine.h). Once for a home.
 void seer_child_tell_confinement(const seer_context *context);
+// The program that workers are: named by the option; else this one, or, in a library that somebody
+// else's program has loaded, the one beside the library or in the bin folder of its installation.
+SEER_MUST_USE seer_status seer_child_find_program(
+    const seer_context *context, seer_arena *arena, const char **out);
 // `home`, `address` and `processors` are kept.
 void seer_child_init(seer_child *child, const seer_child_home *home, const char *job,
     const char *address, const cpu_set_t *processors);

@@ -240,28 +240,6 @@ static void local_close(seer_measurer *m) {
   free(m);
 }
 
-// The program that workers are: named by the option; else this one, or, in a library that somebody
-// else's program has loaded, the one beside the library or in the bin folder of its installation.
-static seer_status find_program(seer_measurer *m) {
-  const char *path = seer_context_str(m->context, SEER_OPT_WORKER_PATH);
-  if (path[0]) {
-    m->home.program = seer_arena_strdup(m->arena, path);
-    return SEER_OK;
-  }
-  bool is_library;
-  SEER_TRY(seer_os_self_path(m->arena, &m->home.program, &is_library));
-  if (!is_library) return SEER_OK;
-  const char *folder = seer_os_path_dir(m->arena, m->home.program);
-  static const char *const places[] = {"familyseer", "../bin/familyseer"};
-  for (size_t i = 0; i < SEER_COUNT_OF(places); i++) {
-    m->home.program = seer_os_path_join(m->arena, folder, places[i]);
-    if (seer_os_exists(m->home.program) && !seer_os_is_dir(m->home.program)) return SEER_OK;
-  }
-  return SEER_FAIL(NOT_FOUND,
-      "no program familyseer beside the library in %s or in ../bin of it; --worker-path names one",
-      folder);
-}
-
 static seer_status start_devices(seer_measurer *m) {
   for (uint32_t k = 0; k < m->places.n_devices; k++) {
     seer_local_device *d = &m->device[k];
@@ -312,7 +290,7 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   m->run_timeout_s = seer_context_f64(context, SEER_OPT_TIMEOUT);
   m->timing.least_s = seer_context_f64(context, SEER_OPT_MIN_REPEAT);
   seer_child_tell_confinement(context);
-  seer_status status = find_program(m);
+  seer_status status = seer_child_find_program(context, m->arena, &m->home.program);
   if (!status) status = find_places(m);
   if (!status) status = start_devices(m);
   if (!status)

@@ -9,7 +9,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/confine.h"
 #include "base/os.h"
+#include "base/os_fault.h"
+#include "measure/child.h"
 #include "measure/lock.h"
 #include "measure/serve/desk.h"
 
@@ -196,6 +199,19 @@ static void tell(void *user, const char *text) {
   seer_log(((const seer_desk *)user)->context, "measure", 0, "%s", text);
 }
 
+// Before it has threads and workers. Letters are read by this very process, of a broker that may be
+// anybody's, so it gives up what only who takes it over would need. It writes no files from here
+// on. (That a filter of calls is not there, the measurer says.)
+static seer_status confine(seer_desk *desk, const seer_measure_desc *measure) {
+  const char *program = NULL, *why_not;
+  if (!seer_context_bool(desk->context, SEER_OPT_CONFINE)) return SEER_OK;
+  if (measure->is_on_device)
+    SEER_TRY(seer_child_find_program(desk->context, desk->arena, &program));
+  (void)seer_os_n_threads();
+  SEER_TRY(seer_confine_files_of_host(program));
+  return seer_confine_is_there(&why_not) ? seer_confine_calls_of_host() : SEER_OK;
+}
+
 static seer_status serve_on(seer_desk *desk, const char *broker) {
   seer_measure_choice choice;
   seer_measure_lock machine;
@@ -206,8 +222,10 @@ static seer_status serve_on(seer_desk *desk, const char *broker) {
   seer_status status =
       seer_measure_lock_take(desk->context, choice.desc, &waiter, &machine, &is_stopped);
   seer_work *worker = NULL;
+  if (!status && !is_stopped) status = confine(desk, choice.desc);
   if (!status && !is_stopped) status = seer_work_create(desk, &worker);
   if (!status && !is_stopped) {
+    seer_os_reach("serve");
     seer_log(desk->context, "measure", 0, "worker %s serves %s", desk->id, broker);
     status = run(desk, worker);
   }
