@@ -10,7 +10,7 @@ packages="ninja-build cmake gcc g++ make pkg-config python3 python3-venv
   llvm-19-dev lld-19 libxgboost-dev libprotobuf-c-dev protobuf-c-compiler libonnx-dev libsqlite3-dev
   libjansson-dev libxxhash-dev libcmocka-dev zlib1g-dev libhiredis-dev libssl-dev openssl redis-server
   clang clang-format-14 clang-tidy-14 cppcheck musl-tools qemu-user libc6-dev-arm64-cross
-  libgcc-12-dev-arm64-cross"
+  libgcc-12-dev-arm64-cross pocl-opencl-icd ocl-icd-opencl-dev"
 if [ "${1:-}" = cross ]; then
   packages="$packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
 fi

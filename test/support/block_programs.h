@@ -34,6 +34,7 @@ typedef struct {
   // Who sees it, whatever the numbers: verify (by arithmetic on the form, or by going through the
   // accesses), and the interpreter. What neither sees, the answer must show.
   bool by_verify, by_eval;
+  bool is_short;  // something is read that was not written, without a race
 } block_fault;
 extern const block_fault block_faults[];
 extern const uint32_t n_block_faults;

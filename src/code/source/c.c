@@ -112,8 +112,8 @@ static const char integers[] =
     "HELPER $I umax_$I($I a, $I b) { return ($U)a > ($U)b ? a : b; }\n"
     "HELPER $I abs_$I($I a) { return a < 0 ? ($I)-($W)a : a; }\n";
 
-// $F: a float; $I: the integer of its width; $S: its sign's bit
-static const char floats[] =
+// $F: a float; $I: the integer of its width
+static const char bits_of[] =
     "HELPER $I bitcast_$F_$I($F x) {\n"
     "  $I r;\n"
     "  memcpy(&r, &x, sizeof(r));\n"
@@ -123,7 +123,10 @@ static const char floats[] =
     "  $F r;\n"
     "  memcpy(&r, &x, sizeof(r));\n"
     "  return r;\n"
-    "}\n"
+    "}\n";
+
+// $S: its sign's bit
+static const char floats[] =
     "HELPER $F fabs_$F($F x) { return bitcast_$I_$F(bitcast_$F_$I(x) & ~$S); }\n"
     "HELPER $F copysign_$F($F x, $F y) {\n"
     "  return bitcast_$I_$F((bitcast_$F_$I(x) & ~$S) | (bitcast_$F_$I(y) & $S));\n"
@@ -197,30 +200,57 @@ static const char roots[] =
     "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return SEER_FMA_F32(a, b, c); }\n"
     "HELPER f64 fmuladd_f64(f64 a, f64 b, f64 c) { return SEER_FMA_F64(a, b, c); }\n";
 
-void seer_source_put_scalars(seer_text *text) {
-  seer_text_put(text, types);
-  for (seer_vec_elem e = SEER_VEC_I8; e <= SEER_VEC_F64; e++) {
-    char bytes[8], u[8];
-    snprintf(bytes, sizeof(bytes), "%u", seer_vec_elem_bytes(e));
+static const char *const of_f32[] = {"F", "f32", "I", "i32", "S", "INT32_MIN", NULL};
+static const char *const of_f64[] = {"F", "f64", "I", "i64", "S", "INT64_MIN", NULL};
+
+static void put_operators(seer_text *text) {
+  for (seer_vec_elem e = SEER_VEC_I8; e <= SEER_VEC_I64; e++) {
+    char u[8];
     snprintf(u, sizeof(u), "u%u", seer_vec_elem_bits[e]);
-    const char *name = seer_vec_elem_names[e], *work = seer_vec_elem_bits[e] < 32 ? "u32" : u;
-    seer_source_put_words(text, bytes_of, (const char *const[]){"T", name, "B", bytes, NULL});
-    if (!seer_vec_is_float(e))
-      seer_source_put_words(
-          text, integers, (const char *const[]){"I", name, "U", u, "W", work, NULL});
+    const char *work = seer_vec_elem_bits[e] < 32 ? "u32" : u;
+    seer_source_put_words(text, integers,
+        (const char *const[]){"I", seer_vec_elem_names[e], "U", u, "W", work, NULL});
   }
-  seer_source_put_words(
-      text, floats, (const char *const[]){"F", "f32", "I", "i32", "S", "INT32_MIN", NULL});
-  seer_source_put_words(
-      text, floats, (const char *const[]){"F", "f64", "I", "i64", "S", "INT64_MIN", NULL});
+  seer_source_put_words(text, floats, of_f32);
   seer_text_put(text, products_of_bytes);
-  seer_text_put(text, tables);
   seer_text_put(text, products_of_halves);
 }
 
+void seer_source_put_scalars(seer_text *text) {
+  seer_text_put(text, types);
+  for (seer_vec_elem e = SEER_VEC_I8; e <= SEER_VEC_F64; e++) {
+    char bytes[8];
+    snprintf(bytes, sizeof(bytes), "%u", seer_vec_elem_bytes(e));
+    seer_source_put_words(
+        text, bytes_of, (const char *const[]){"T", seer_vec_elem_names[e], "B", bytes, NULL});
+  }
+  seer_source_put_words(text, bits_of, of_f32);
+  seer_source_put_words(text, bits_of, of_f64);
+  put_operators(text);
+  seer_source_put_words(text, floats, of_f64);
+  seer_text_put(text, tables);
+}
+
+static void put_rounding(seer_text *text, bool is_double) {
+  seer_source_put_words(text, rounding,
+      is_double ? (const char *const[]){"F", "f64", "P", "0x1p52", NULL}
+                : (const char *const[]){"F", "f32", "P", "0x1p23f", NULL});
+}
+
 void seer_source_put_rounding(seer_text *text) {
-  seer_source_put_words(text, rounding, (const char *const[]){"F", "f32", "P", "0x1p23f", NULL});
-  seer_source_put_words(text, rounding, (const char *const[]){"F", "f64", "P", "0x1p52", NULL});
+  put_rounding(text, false);
+  put_rounding(text, true);
+}
+
+void seer_source_put_singles(seer_text *text) {
+  put_operators(text);
+  put_rounding(text, false);
+  seer_text_put(text, halves);
+}
+
+void seer_source_put_doubles(seer_text *text) {
+  seer_source_put_words(text, floats, of_f64);
+  put_rounding(text, true);
 }
 
 void seer_source_put_halves(seer_text *text) { seer_text_put(text, halves); }

@@ -13,7 +13,7 @@ static bool is_access(uint32_t op) {
 // Does something beside giving a value.
 static bool is_act(uint32_t op) {
   return is_store(op) || op == SEER_VEC_PREFETCH || op == SEER_VEC_FENCE || op == SEER_VEC_LOOP ||
-      op == SEER_VEC_WHEN || op == SEER_VEC_LEAVE_UNLESS;
+      op == SEER_VEC_WHEN || op == SEER_VEC_LEAVE_UNLESS || op == SEER_VEC_BARRIER;
 }
 
 // ---- order

@@ -1,4 +1,4 @@
-// internal.h - what the files of the printer share. Internal to code/source.
+// internal.h - what the files of the printer share. Internal to code/source and code/gpu.
 //
 //   table.c      the dialects
 //   print.c      kernels: functions, blocks, loops, accesses
@@ -6,7 +6,9 @@
 //   value.c      the expression of one instruction: patterns over its arguments
 //   literal.c    names of types, constants
 //   facts.c      which values are used, how masks are kept, where slots are cut into variables
+//   ../gpu/frame.c     the frame of a kernel whose parts are blocks of items
 //   c.c          plain C17: helpers on one lane
+//   ../gpu/dialects.c  OpenCL C and CUDA C
 //   c_vectors.c  C with vector extensions: types and helpers for each number of lanes
 //   c_convert.c  of these, what converts
 //   lanes.c      how they are written
@@ -22,12 +24,24 @@
 
 #define SEER_SOURCE_MAX_LANES 64
 
+// Of a dialect for block programs: what stands around an item's code. $F is the kernel's name, or a
+// buffer's; $N its items, or a buffer's bytes.
+typedef struct {
+  const char *kernel;  // up to the arguments
+  const char *memory;  // the declaration of a WORKGROUP buffer
+  const char *numbers;  // of the block and of the item
+  // in front of the type of a pointer to an argument, to a block's memory
+  const char *global, *group;
+} seer_source_frame;
+
 struct seer_dialect {
   const char *name, *doc;
   uint32_t max_lanes;
   void (*put_prelude)(seer_text *text);
+  const seer_source_frame *frame;  // NULL: it has no items
 };
-extern const seer_dialect seer_dialect_c, seer_dialect_c_vectors;
+extern const seer_dialect seer_dialect_c, seer_dialect_c_vectors, seer_dialect_opencl,
+    seer_dialect_cuda;
 
 // What is known of a node, by its id.
 typedef struct {
@@ -54,6 +68,7 @@ typedef struct {
 
 typedef struct {
   const seer_vec_code *code;
+  const seer_dialect *dialect;
   const seer_vec_phase *phase;
   seer_arena *arena;  // of what is not the text
   seer_text *text;
@@ -105,6 +120,12 @@ const char *seer_source_buffer_name(const seer_source *s, uint32_t buf);
 const char *seer_source_fill_name(const seer_source *s, int64_t fill);
 // An address in memory; not in a slot.
 const char *seer_source_pointer(const seer_source *s, seer_vec pointer);
+// Whether it leads to a WORKGROUP buffer.
+bool seer_source_is_of_group(const seer_source *s, seer_vec pointer);
+
+// ---- ../gpu/frame.c
+// From the kernel's name to where its slots are declared, and the end of its arguments.
+void seer_source_begin_items(seer_source *s, uint32_t phase);
 
 // ---- value.c
 const char *seer_source_operand(seer_source *s, seer_vec v);
@@ -115,6 +136,10 @@ const char *seer_source_value(seer_source *s, seer_vec v);
 
 // ---- c.c: what all C has: types, and helpers on one lane.
 void seer_source_put_scalars(seer_text *text);
+// What of it needs nothing but types and bitcasts: operators of integers and of f32, words, halves;
+// and the operators of f64.
+void seer_source_put_singles(seer_text *text);
+void seer_source_put_doubles(seer_text *text);
 void seer_source_put_rounding(seer_text *text);
 void seer_source_put_halves(seer_text *text);
 // Puts `pattern`, in which $A to $Z stand for the words given for them, by pairs: a letter's text

@@ -32,6 +32,13 @@ static const char *pointer_base(const seer_source *s, seer_vec pointer) {
   }
 }
 
+bool seer_source_is_of_group(const seer_source *s, seer_vec pointer) {
+  const seer_vec_node *node = seer_source_at(s, pointer);
+  while (node->op == SEER_VEC_MOVE) node = seer_source_at(s, node->arg[0]);
+  return node->op == SEER_VEC_BUFFER &&
+      s->code->loop->buf[node->buf].storage == SEER_STORE_WORKGROUP;
+}
+
 // Moves by constants are written where the pointer is used.
 const char *seer_source_pointer(const seer_source *s, seer_vec pointer) {
   int64_t at = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "code/source/internal.h"
+#include "space/items/items.h"
 
 static void put_block(seer_source *s, seer_vec_block block);
 
@@ -20,7 +21,18 @@ static const char *piece_name(const seer_source *s, const seer_source_piece *pie
 }
 
 static const char *pointer_type(const seer_source *s, seer_vec v) {
-  return s->fact[v.i].is_read_only ? "const char *" : "char *";
+  const char *type = s->fact[v.i].is_read_only ? "const char *" : "char *";
+  const seer_source_frame *frame = s->dialect->frame;
+  if (!frame) return type;
+  const char *space = seer_source_is_of_group(s, v) ? frame->group : frame->global;
+  return seer_arena_printf(s->arena, "%s%s", space, type);
+}
+
+// The macro of an access: where pointers say what they lead to, there is one for each.
+static const char *access_word(const seer_source *s, const char *word, seer_vec pointer) {
+  if (!s->dialect->frame) return word;
+  bool is_group = seer_source_is_of_group(s, pointer);
+  return seer_arena_printf(s->arena, "%s_%s", word, is_group ? "GROUP" : "GLOBAL");
 }
 
 // ---- accesses
@@ -62,8 +74,13 @@ static const char *load(seer_source *s, const seer_vec_node *node) {
   uint32_t align;
   const char *variable = variable_of(s, node, &pointer, &align);
   if (variable) return variable;
+  const char *word = access_word(s, "LOAD", node->arg[0]);
   if (node->op == SEER_VEC_LOAD)
-    return seer_arena_printf(s->arena, "LOAD(%s, %u, %s)", type, align, pointer);
+    return seer_arena_printf(s->arena, "%s(%s, %u, %s)", word, type, align, pointer);
+  if (s->dialect->frame)
+    return seer_arena_printf(s->arena, "%s ? %s(%s, %u, %s) : %s",
+        seer_source_operand(s, node->arg[1]), word, type, align, pointer,
+        seer_source_operand(s, node->arg[2]));
   uint32_t bits = seer_vec_elem_bits[node->elem];
   return seer_arena_printf(s->arena, "load_masked_%s(%s, %s, %s)", type, pointer,
       seer_source_mask(s, node->arg[1], bits), seer_source_operand(s, node->arg[2]));
@@ -84,7 +101,8 @@ static void put_store(seer_source *s, const seer_vec_node *node) {
       text = seer_arena_printf(s->arena, "ordered_%s(%s)", type, text);
     seer_text_printf(s->text, "%s = %s;\n", variable, text);
   } else if (node->op == SEER_VEC_STORE) {
-    seer_text_printf(s->text, "STORE(%s, %u, %s, %s);\n", type, align, pointer, text);
+    seer_text_printf(s->text, "%s(%s, %u, %s, %s);\n", access_word(s, "STORE", node->arg[0]), type,
+        align, pointer, text);
   } else {
     const char *mask = seer_source_mask(s, node->arg[2], seer_vec_elem_bits[value->elem]);
     seer_text_printf(s->text, "store_masked_%s(%s, %s, %s);\n", type, pointer, mask, text);
@@ -101,6 +119,7 @@ static bool is_in_place(const seer_source *s, uint32_t id) {
   int64_t by;
   switch ((int)node->op) {
     case SEER_VEC_PART:
+    case SEER_VEC_ITEM:
     case SEER_VEC_BUFFER:
     case SEER_VEC_SCRATCH:
     case SEER_VEC_COUNTER:
@@ -243,6 +262,9 @@ static void put_act(seer_source *s, const seer_vec_node *node) {
     case SEER_VEC_FENCE:
       seer_text_put(s->text, "FENCE();\n");
       break;
+    case SEER_VEC_BARRIER:
+      seer_text_put(s->text, "BARRIER();\n");
+      break;
     case SEER_VEC_LEAVE_UNLESS:
       seer_text_printf(s->text, "if (!%s) return;\n", seer_source_operand(s, node->arg[0]));
       break;
@@ -325,6 +347,20 @@ static void put_unread(seer_source *s) {
   }
 }
 
+static void put_body(seer_source *s) {
+  put_slots(s);
+  put_block(s, s->phase->body);
+  put_unread(s);
+}
+
+static void put_items(seer_source *s, uint32_t phase) {
+  seer_source_find_facts(s);
+  s->n_name = 0;
+  seer_source_begin_items(s, phase);
+  put_body(s);
+  seer_text_put(s->text, "}\n");
+}
+
 static void put_phase(seer_source *s) {
   seer_text given;
   seer_text_init(&given, s->arena);
@@ -333,9 +369,7 @@ static void put_phase(seer_source *s) {
   seer_text_printf(s->text, "\nKERNEL void %s_on(", s->phase->name);
   put_arguments(s, &given);
   seer_text_put(s->text, ") {\n");
-  put_slots(s);
-  put_block(s, s->phase->body);
-  put_unread(s);
+  put_body(s);
   seer_text_printf(s->text,
       "}\n\nvoid %s(void *const *buffers, uint32_t part);\n"
       "void %s(void *const *buffers, uint32_t part) {\n"
@@ -372,7 +406,7 @@ static void put_heading(seer_source *s) {
   seer_text_printf(s->text, ": %u phase%s\n", s->code->n_phase, s->code->n_phase == 1 ? "" : "s");
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *buf = &loop->buf[b];
-    if (buf->storage == SEER_STORE_LOCAL) continue;
+    if (!seer_loop_is_argument(buf->storage)) continue;
     seer_text_printf(s->text, "//   buffers[%u]  %s  %s[", n_arg++, seer_source_buffer_name(s, b),
         seer_dtype_name(buf->dtype));
     for (uint32_t k = 0; k < buf->rank; k++)
@@ -380,6 +414,7 @@ static void put_heading(seer_source *s) {
     seer_text_printf(s->text, "], %" PRIu64 " bytes, %s\n",
         (uint64_t)buf->n_elems * seer_dtype_bytes(buf->dtype), role[buf->storage]);
   }
+  if (s->dialect->frame) return;
   seer_text_printf(s->text, "//   buffers[%u]  scratch  %" PRIu64 " bytes of this thread\n", n_arg,
       s->code->scratch_bytes);
 }
@@ -395,6 +430,24 @@ static seer_status check_lanes(const seer_vec_code *code, const seer_dialect *di
   return SEER_OK;
 }
 
+// Who has items writes what items do, and nothing that is chosen, or kept in bytes.
+static seer_status check_items(const seer_vec_code *code, const seer_dialect *dialect) {
+  for (uint32_t p = 0; p < code->n_phase; p++) {
+    if ((seer_items_of_phase(code->loop, p) > 0) == (dialect->frame != NULL)) continue;
+    return SEER_FAIL(UNSUPPORTED, "%s: dialect %s %s block programs", code->loop->name,
+        dialect->name, dialect->frame ? "is for" : "has no");
+  }
+  for (uint32_t id = 1; dialect->frame && id < code->n; id++) {
+    uint8_t op = code->node[id].op;
+    if (op == SEER_VEC_FILL || op == SEER_VEC_LOOKUP || op == SEER_VEC_SCRATCH ||
+        op == SEER_VEC_STORE_MASKED ||
+        (op == SEER_VEC_SELECT && code->node[id].elem == SEER_VEC_PTR))
+      return SEER_FAIL(UNSUPPORTED, "%s: dialect %s has no %s", code->loop->name, dialect->name,
+          seer_vec_ops[op].text);
+  }
+  return SEER_OK;
+}
+
 const char *seer_source_prelude(const seer_dialect *dialect, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
@@ -405,16 +458,20 @@ const char *seer_source_prelude(const seer_dialect *dialect, seer_arena *arena) 
 seer_status seer_source_print(const seer_vec_code *code, const seer_dialect *dialect,
     seer_arena *arena, const char **out_text) {
   SEER_TRY(check_lanes(code, dialect));
+  SEER_TRY(check_items(code, dialect));
   seer_arena *work = seer_arena_create("source");
   seer_text text;
   seer_text_init(&text, arena);
-  seer_source s = {.code = code, .arena = work, .text = &text};
+  seer_source s = {.code = code, .dialect = dialect, .arena = work, .text = &text};
   s.fact = SEER_NEW_ARRAY(work, seer_source_fact, code->n);
   put_heading(&s);
   put_fills(&s);
   for (uint32_t p = 0; p < code->n_phase; p++) {
     s.phase = &code->phase[p];
-    put_phase(&s);
+    if (dialect->frame)
+      put_items(&s, p);
+    else
+      put_phase(&s);
   }
   seer_arena_destroy(work);
   *out_text = text.data;

@@ -8,6 +8,8 @@
 const seer_dialect *const seer_dialect_table[] = {
     &seer_dialect_c,
     &seer_dialect_c_vectors,
+    &seer_dialect_opencl,
+    &seer_dialect_cuda,
 };
 const size_t seer_dialect_table_count = SEER_COUNT_OF(seer_dialect_table);
 

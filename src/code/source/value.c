@@ -146,6 +146,8 @@ const char *seer_source_operand(seer_source *s, seer_vec v) {
                                     seer_source_type(s, (seer_vec_elem)node->elem, node->lanes));
     case SEER_VEC_PART:
       return "part";
+    case SEER_VEC_ITEM:
+      return "item";
     default:
       break;
   }

@@ -1,0 +1,150 @@
+// dialects.c - OpenCL C 1.2 and CUDA C: each a prelude that makes the words of the printer of what
+// the language has, and a frame for kernels. Helpers on one lane are those of plain C (c.c).
+//
+// CUDA C is for NVRTC, which has no headers: without --use_fast_math, and with --fmad=false, so
+// that no product becomes one operation with a sum where it does not say so.
+#include "code/source/internal.h"
+
+static const char opencl[] =
+    "// Kernels in OpenCL C 1.2: global size is blocks times items, local size items. No product "
+    "is\n"
+    "// to become one operation with a sum where it does not say so.\n"
+    "#pragma OPENCL FP_CONTRACT OFF\n"
+    "#ifdef cl_khr_fp64\n"
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "#endif\n"
+    "#define HELPER static inline\n"
+    "#define RESTRICT restrict\n"
+    "#define INFINITY_F32 INFINITY\n"
+    "#define INFINITY_F64 ((f64)INFINITY)\n"
+    "#define INT32_MIN (-2147483647 - 1)\n"
+    "#define INT64_MIN (-9223372036854775807L - 1)\n"
+    "#define INT64_C(x) x##L\n"
+    "#define UINT64_C(x) x##UL\n"
+    "#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)\n"
+    "#define N_ITEMS() ((i64)get_local_size(0))\n"
+    "#define LOAD_GLOBAL(type, align, pointer) (*(const __global type *)(pointer))\n"
+    "#define LOAD_GROUP(type, align, pointer) (*(const __local type *)(pointer))\n"
+    "#define STORE_GLOBAL(type, align, pointer, value) (*(__global type *)(pointer) = (value))\n"
+    "#define STORE_GROUP(type, align, pointer, value) (*(__local type *)(pointer) = (value))\n"
+    "typedef char i8;\n"
+    "typedef short i16;\n"
+    "typedef int i32;\n"
+    "typedef long i64;\n"
+    "typedef uchar u8;\n"
+    "typedef ushort u16;\n"
+    "typedef uint u32;\n"
+    "typedef ulong u64;\n"
+    "typedef float f32;\n"
+    "#define bitcast_f32_i32(x) as_int(x)\n"
+    "#define bitcast_i32_f32(x) as_float(x)\n"
+    "HELPER f32 sqrt_f32(f32 x) { return sqrt(x); }\n"
+    "#ifdef FP_FAST_FMAF\n"
+    "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return fma(a, b, c); }\n"
+    "#else\n"
+    "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return a * b + c; }\n"
+    "#endif\n"
+    "#ifdef cl_khr_fp64\n"
+    "typedef double f64;\n"
+    "#define bitcast_f64_i64(x) as_long(x)\n"
+    "#define bitcast_i64_f64(x) as_double(x)\n"
+    "HELPER f64 sqrt_f64(f64 x) { return sqrt(x); }\n"
+    "HELPER f64 fmuladd_f64(f64 a, f64 b, f64 c) { return fma(a, b, c); }\n"
+    "#endif\n";
+
+static const char cuda[] =
+    "// Kernels in CUDA C: one-dimensional grid and blocks. No product is to become one operation\n"
+    "// with a sum where it does not say so: compile with --fmad=false.\n"
+    "#define HELPER static __device__ inline\n"
+    "#define RESTRICT __restrict__\n"
+    "#define INFINITY_F32 __int_as_float(0x7f800000)\n"
+    "#define INFINITY_F64 __longlong_as_double(0x7ff0000000000000LL)\n"
+    "#ifndef INT32_MIN\n"
+    "#define INT32_MIN (-2147483647 - 1)\n"
+    "#define INT64_MIN (-9223372036854775807LL - 1)\n"
+    "#define INT64_C(x) x##LL\n"
+    "#define UINT64_C(x) x##ULL\n"
+    "#endif\n"
+    "#define BARRIER() __syncthreads()\n"
+    "#define N_ITEMS() ((i64)blockDim.x)\n"
+    "#define LOAD_GLOBAL(type, align, pointer) (*(const type *)(pointer))\n"
+    "#define LOAD_GROUP(type, align, pointer) (*(const type *)(pointer))\n"
+    "#define STORE_GLOBAL(type, align, pointer, value) (*(type *)(pointer) = (value))\n"
+    "#define STORE_GROUP(type, align, pointer, value) (*(type *)(pointer) = (value))\n"
+    "typedef signed char i8;\n"
+    "typedef short i16;\n"
+    "typedef int i32;\n"
+    "typedef long long i64;\n"
+    "typedef unsigned char u8;\n"
+    "typedef unsigned short u16;\n"
+    "typedef unsigned int u32;\n"
+    "typedef unsigned long long u64;\n"
+    "typedef float f32;\n"
+    "typedef double f64;\n"
+    "#define bitcast_f32_i32(x) __float_as_int(x)\n"
+    "#define bitcast_i32_f32(x) __int_as_float(x)\n"
+    "#define bitcast_f64_i64(x) __double_as_longlong(x)\n"
+    "#define bitcast_i64_f64(x) __longlong_as_double(x)\n"
+    "HELPER f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }\n"
+    "HELPER f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }\n"
+    "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }\n"
+    "HELPER f64 fmuladd_f64(f64 a, f64 b, f64 c) { return __fma_rn(a, b, c); }\n";
+
+// What both have: of types and bits given.
+static const char common[] =
+    "#ifdef SEER_POISON\n"
+    "#define POISON(buffer, bytes) \\\n"
+    "  for (i64 at = item; at < bytes; at += N_ITEMS()) buffer[at] = (char)-1; \\\n"
+    "  BARRIER()\n"
+    "#else\n"
+    "#define POISON(buffer, bytes) ((void)0)\n"
+    "#endif\n"
+    "#define MOVE(pointer, by) ((pointer) + (by))\n"
+    "#define PREFETCH(pointer, level) ((void)(pointer))\n"
+    "#define FENCE() ((void)0)\n";
+
+static void put_opencl(seer_text *text) {
+  seer_text_put(text, opencl);
+  seer_text_put(text, common);
+  seer_source_put_singles(text);
+  seer_text_put(text, "#ifdef cl_khr_fp64\n");
+  seer_source_put_doubles(text);
+  seer_text_put(text, "#endif\n");
+}
+
+static void put_cuda(seer_text *text) {
+  seer_text_put(text, cuda);
+  seer_text_put(text, common);
+  seer_source_put_singles(text);
+  seer_source_put_doubles(text);
+}
+
+static const seer_source_frame frame_opencl = {
+    .kernel = "__kernel __attribute__((reqd_work_group_size($N, 1, 1)))\nvoid $F(",
+    .memory = "  __local __attribute__((aligned(64))) char $F[$N];\n",
+    .numbers =
+        "  const i64 part = (i64)get_group_id(0), item = (i64)get_local_id(0);\n"
+        "  (void)part, (void)item;\n",
+    .global = "__global ",
+    .group = "__local "};
+
+static const seer_source_frame frame_cuda = {
+    .kernel = "extern \"C\" __global__ void __launch_bounds__($N) $F(",
+    .memory = "  __shared__ __align__(64) char $F[$N];\n",
+    .numbers =
+        "  const i64 part = blockIdx.x, item = threadIdx.x;\n"
+        "  (void)part, (void)item;\n",
+    .global = "",
+    .group = ""};
+
+const seer_dialect seer_dialect_opencl = {.name = "opencl",
+    .doc = "OpenCL C 1.2, block programs",
+    .max_lanes = 1,
+    .put_prelude = put_opencl,
+    .frame = &frame_opencl};
+
+const seer_dialect seer_dialect_cuda = {.name = "cuda",
+    .doc = "CUDA C, block programs",
+    .max_lanes = 1,
+    .put_prelude = put_cuda,
+    .frame = &frame_cuda};

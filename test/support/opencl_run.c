@@ -1,0 +1,152 @@
+// opencl_run.c - see opencl_run.h.
+#define CL_TARGET_OPENCL_VERSION 120
+#include "support/opencl_run.h"
+
+#include <CL/cl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/source/source.h"
+#include "space/items/items.h"
+
+struct opencl_runner {
+  cl_device_id device;
+  cl_context context;
+  cl_command_queue queue;
+};
+
+opencl_runner *opencl_open(const char *platform, seer_arena *arena, const char **out_why) {
+  cl_platform_id platforms[16];
+  cl_uint n = 0;
+  *out_why = "no OpenCL platform";
+  if (clGetPlatformIDs(SEER_COUNT_OF(platforms), platforms, &n) != CL_SUCCESS) return NULL;
+  for (cl_uint k = 0; k < n && k < SEER_COUNT_OF(platforms); k++) {
+    char name[256] = "";
+    cl_device_id device;
+    cl_int error;
+    (void)clGetPlatformInfo(platforms[k], CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+    if (!strstr(name, platform)) continue;
+    if (clGetDeviceIDs(platforms[k], CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) continue;
+    opencl_runner *runner = SEER_NEW(arena, opencl_runner);
+    runner->device = device;
+    runner->context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+    if (error == CL_SUCCESS)
+      runner->queue = clCreateCommandQueue(runner->context, device, 0, &error);
+    if (error == CL_SUCCESS) return runner;
+    *out_why = seer_arena_printf(arena, "platform %s: error %d", name, error);
+    return NULL;
+  }
+  *out_why = seer_arena_printf(arena, "no OpenCL platform %s", platform);
+  return NULL;
+}
+
+void opencl_close(opencl_runner *runner) {
+  if (!runner) return;
+  (void)clReleaseCommandQueue(runner->queue);
+  (void)clReleaseContext(runner->context);
+}
+
+typedef struct {
+  opencl_runner *runner;
+  const seer_vec_code *code;
+  void *const *data;
+  seer_arena *arena;
+  cl_program program;
+  cl_mem *memory;  // by buffer of the loop
+} run;
+
+static const char *failed(const run *r, const char *what, cl_int error) {
+  return seer_arena_printf(r->arena, "%s: %s: error %d", r->code->loop->name, what, error);
+}
+
+static const char *build(run *r) {
+  const char *text, *prelude = seer_source_prelude(seer_dialect_find("opencl"), r->arena);
+  seer_status status = seer_source_print(r->code, seer_dialect_find("opencl"), r->arena, &text);
+  if (status) {
+    const char *why = seer_arena_strdup(r->arena, seer_status_message(status));
+    seer_status_free(status);
+    return why;
+  }
+  const char *all[] = {prelude, text};
+  cl_int error;
+  r->program = clCreateProgramWithSource(r->runner->context, 2, all, NULL, &error);
+  if (error != CL_SUCCESS) return failed(r, "a program", error);
+  error = clBuildProgram(
+      r->program, 1, &r->runner->device, "-cl-std=CL1.2 -Werror -DSEER_POISON", NULL, NULL);
+  if (error == CL_SUCCESS) return NULL;
+  char log[4096] = "";
+  (void)clGetProgramBuildInfo(
+      r->program, r->runner->device, CL_PROGRAM_BUILD_LOG, sizeof(log) - 1, log, NULL);
+  return seer_arena_printf(r->arena, "%s: %s\n%s", r->code->loop->name, log, text);
+}
+
+static size_t bytes_of(const seer_loop_buf *buf) {
+  return (size_t)buf->n_elems * seer_dtype_bytes(buf->dtype);
+}
+
+static bool is_read(const seer_loop_buf *buf) {
+  return buf->storage == SEER_STORE_INPUT || buf->storage == SEER_STORE_PACKED;
+}
+
+static const char *upload(run *r) {
+  const seer_loop *loop = r->code->loop;
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    const seer_loop_buf *buf = &loop->buf[b];
+    if (!seer_loop_is_argument(buf->storage)) continue;
+    void *start = r->data[b];
+    if (!is_read(buf))
+      start = memset(seer_arena_alloc(r->arena, bytes_of(buf), 16), 255, bytes_of(buf));
+    cl_mem_flags flags =
+        CL_MEM_COPY_HOST_PTR | (is_read(buf) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE);
+    cl_int error;
+    r->memory[b] = clCreateBuffer(r->runner->context, flags, bytes_of(buf), start, &error);
+    if (error != CL_SUCCESS) return failed(r, buf->name, error);
+  }
+  return NULL;
+}
+
+static const char *launch(run *r, uint32_t phase) {
+  const seer_loop *loop = r->code->loop;
+  cl_int error;
+  cl_kernel kernel = clCreateKernel(r->program, r->code->phase[phase].name, &error);
+  if (error != CL_SUCCESS) return failed(r, "a kernel", error);
+  cl_uint n_arg = 0;
+  for (uint32_t b = 0; b < loop->n_buf && error == CL_SUCCESS; b++) {
+    if (seer_loop_is_argument(loop->buf[b].storage))
+      error = clSetKernelArg(kernel, n_arg++, sizeof(cl_mem), &r->memory[b]);
+  }
+  size_t items = (size_t)seer_items_of_phase(loop, phase);
+  size_t all = items * (size_t)seer_loop_phase_parts(loop, phase);
+  if (error == CL_SUCCESS)
+    error = clEnqueueNDRangeKernel(r->runner->queue, kernel, 1, NULL, &all, &items, 0, NULL, NULL);
+  if (error == CL_SUCCESS) error = clFinish(r->runner->queue);
+  (void)clReleaseKernel(kernel);
+  return error == CL_SUCCESS ? NULL : failed(r, "a launch", error);
+}
+
+static const char *download(run *r) {
+  const seer_loop *loop = r->code->loop;
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    const seer_loop_buf *buf = &loop->buf[b];
+    if (!seer_loop_is_argument(buf->storage) || is_read(buf)) continue;
+    cl_int error = clEnqueueReadBuffer(
+        r->runner->queue, r->memory[b], CL_TRUE, 0, bytes_of(buf), r->data[b], 0, NULL, NULL);
+    if (error != CL_SUCCESS) return failed(r, buf->name, error);
+  }
+  return NULL;
+}
+
+const char *opencl_run(
+    opencl_runner *runner, const seer_vec_code *code, void *const *data, seer_arena *arena) {
+  run r = {.runner = runner, .code = code, .data = data, .arena = arena};
+  r.memory = SEER_NEW_ARRAY(arena, cl_mem, code->loop->n_buf + 1);
+  const char *wrong = build(&r);
+  if (!wrong) wrong = upload(&r);
+  for (uint32_t p = 0; p < code->n_phase && !wrong; p++) wrong = launch(&r, p);
+  if (!wrong) wrong = download(&r);
+  for (uint32_t b = 0; b < code->loop->n_buf; b++) {
+    if (r.memory[b]) (void)clReleaseMemObject(r.memory[b]);
+  }
+  if (r.program) (void)clReleaseProgram(r.program);
+  return wrong;
+}

@@ -1,0 +1,21 @@
+// opencl_run.h - block programs as OpenCL C, run on a device of this machine (PoCL's: the
+// processor).
+#ifndef SEER_TEST_OPENCL_RUN_H
+#define SEER_TEST_OPENCL_RUN_H
+
+#include "code/vector/vector.h"
+
+typedef struct opencl_runner opencl_runner;
+
+// A device of the first platform whose name contains `platform`. NULL: there is none, and *out_why
+// says so.
+opencl_runner *opencl_open(const char *platform, seer_arena *arena, const char **out_why);
+void opencl_close(opencl_runner *runner);  // NULL is fine
+
+// As seer_vec_eval(code, data): INPUT and PACKED are read; OUTPUT and SHARED are full of ones (NaN)
+// at first on the device, and written. Blocks' memory is full of ones at first, too. NULL if all
+// went well, else what went wrong (in `arena`).
+const char *opencl_run(
+    opencl_runner *runner, const seer_vec_code *code, void *const *data, seer_arena *arena);
+
+#endif
