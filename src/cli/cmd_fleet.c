@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "measure/fleet/roster.h"
+#include "measure/fleet/tunings.h"
 
 #define REFRESH_NS 2000000000u
 
@@ -19,16 +20,37 @@ static void on_interrupt(int signal_number) {
   is_interrupted = 1;
 }
 
+typedef struct {
+  uint32_t n;
+  seer_fleet_tuning *tuning;
+} tunings;
+
 // ---- JSON: a line a worker
-static seer_status print_worker_json(const seer_letter_worker *w) {
+// What it takes for each tuning that knows that.
+static json_t *bias_json(const tunings *all, const char *worker) {
+  json_t *list = json_array();
+  for (uint32_t k = 0; k < all->n; k++) {
+    char session[32];
+    const seer_measure_bias bias = seer_fleet_bias(&all->tuning[k], worker);
+    if (bias.takes <= 0) continue;
+    (void)snprintf(session, sizeof session, "%016" PRIx64, all->tuning[k].session);
+    json_array_append_new(list,
+        json_pack("{s:s, s:f, s:i}", "tuning", session, "takes", bias.takes, "shared_rounds",
+            (int)bias.n_shared));
+  }
+  return list;
+}
+
+static seer_status print_worker_json(const seer_letter_worker *w, const tunings *all) {
   json_t *json = json_pack(
       "{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, "
-      "s:i, s:i, s:s}",
+      "s:i, s:i, s:s, s:o}",
       "worker", w->id, "version", w->hello.version, "sources", w->hello.revision, "target",
       w->target, "measure", w->measurer, "devices", w->devices, "n_devices", (int)w->n_devices,
       "builders", (int)w->n_builders, "free_bytes", (json_int_t)w->free_bytes, "load", w->load,
       "noise", w->noise, "up_s", w->up_s, "busy_s", w->busy_s, "peak_gflops", w->hello.peak_gflops,
-      "rounds", (int)w->n_rounds, "candidates", (int)w->n_candidates, "doing", w->doing);
+      "rounds", (int)w->n_rounds, "candidates", (int)w->n_candidates, "doing", w->doing, "bias",
+      bias_json(all, w->id));
   char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
   json_decref(json);
   if (!line) return SEER_FAIL(RESOURCE, "out of memory for JSON");
@@ -54,16 +76,28 @@ static const char *doing(const seer_letter_worker *w, seer_arena *arena) {
   return text;
 }
 
-static void print_table(
-    const seer_letter_worker *list, uint32_t n, uint32_t n_unsealed, seer_arena *arena) {
-  printf("%-32s %-16s %-9s %7s %9s %5s %6s %7s %10s  %s\n", "worker", "processor", "measure",
-      "devices", "free GiB", "load", "noise", "busy", "candidates", "does");
+// What it takes for what the first worker of a tuning takes 1 for: "2.07", of several tunings
+// "2.07, 1.98".
+static const char *takes(const tunings *all, const char *worker, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (uint32_t k = 0; k < all->n; k++) {
+    const seer_measure_bias bias = seer_fleet_bias(&all->tuning[k], worker);
+    if (bias.takes > 0) seer_text_printf(&text, "%s%.2f", text.n_bytes ? ", " : "", bias.takes);
+  }
+  return text.n_bytes ? text.data : "-";
+}
+
+static void print_table(const seer_letter_worker *list, uint32_t n, uint32_t n_unsealed,
+    const tunings *all, seer_arena *arena) {
+  printf("%-32s %-16s %-9s %7s %9s %5s %6s %6s %7s %10s  %s\n", "worker", "processor", "measure",
+      "devices", "free GiB", "load", "noise", "takes", "busy", "candidates", "does");
   for (uint32_t k = 0; k < n; k++) {
     const seer_letter_worker *w = &list[k];
-    printf("%-32s %-16s %-9s %7u %9.1f %5.1f %5.1f%% %6.0f%% %10u  %s\n", w->id,
+    printf("%-32s %-16s %-9s %7u %9.1f %5.1f %5.1f%% %6s %6.0f%% %10u  %s\n", w->id,
         processor_of(w, arena), w->measurer, w->n_devices, (double)w->free_bytes / 0x1p30, w->load,
-        w->noise * 100, w->up_s > 0 ? 100 * w->busy_s / w->up_s : 0, w->n_candidates,
-        doing(w, arena));
+        w->noise * 100, takes(all, w->id, arena), w->up_s > 0 ? 100 * w->busy_s / w->up_s : 0,
+        w->n_candidates, doing(w, arena));
   }
   if (n_unsealed > 0)
     printf("%u more are sealed with another key (--fleet-key, or the password)\n", n_unsealed);
@@ -73,9 +107,11 @@ static void print_table(
 static seer_status show(seer_hub *hub, bool is_json, seer_arena *arena) {
   seer_letter_worker *list;
   uint32_t n, n_unsealed;
+  tunings all;
   SEER_TRY(seer_roster_list(hub, arena, &list, &n, &n_unsealed));
-  if (!is_json) print_table(list, n, n_unsealed, arena);
-  for (uint32_t k = 0; k < n && is_json; k++) SEER_TRY(print_worker_json(&list[k]));
+  SEER_TRY(seer_fleet_list_tunings(hub, arena, &all.tuning, &all.n));
+  if (!is_json) print_table(list, n, n_unsealed, &all, arena);
+  for (uint32_t k = 0; k < n && is_json; k++) SEER_TRY(print_worker_json(&list[k], &all));
   return SEER_OK;
 }
 

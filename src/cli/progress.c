@@ -166,6 +166,24 @@ void seer_progress_on_event(void *user, const seer_event *event) {
   }
 }
 
+// What each of several takes for the same.
+static void print_devices(const seer_progress *p) {
+  seer_campaign_device_totals device[SEER_MEASURE_MAX_DEVICES];
+  uint32_t n = seer_campaign_get_devices(p->campaign, device);
+  if (n < 2) return;
+  fprintf(stderr, "%-32s %6s %16s %12s\n", "Device", "Takes", "Shared rounds", "Measurements");
+  for (uint32_t k = 0; k < n; k++) {
+    safe_line name;
+    fprintf(stderr, "%-32s ", safe(device[k].name, &name));
+    if (device[k].bias.takes > 0)
+      fprintf(stderr, "%6.2f ", device[k].bias.takes);
+    else
+      fprintf(stderr, "%6s ", "-");
+    fprintf(stderr, "%16u %12u%s\n", device[k].bias.n_shared, device[k].n_measured,
+        device[k].is_left_out ? "  gone" : "");
+  }
+}
+
 void seer_progress_summary(
     const seer_progress *p, const seer_choice *choices, const seer_verdict_report *verdict) {
   seer_campaign_totals totals;
@@ -177,6 +195,7 @@ void seer_progress_summary(
     fprintf(stderr, "%s: %.3f ms\n", p->network->set[s]->shapes,
         seer_campaign_set_seconds(p->campaign, s) * 1e3);
   if (p->network->n_set > 1) fprintf(stderr, "mean: %.3f ms\n", totals.estimated_s * 1e3);
+  print_devices(p);
   uint32_t n_failed = 0;
   for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) n_failed += totals.failed[c];
   fprintf(stderr,
@@ -257,6 +276,25 @@ static void add_totals(json_t *line, const seer_campaign *campaign) {
   json_object_set_new(line, "twins", json_integer(t.twins));
 }
 
+// None where there is one device.
+static void add_devices(json_t *line, const seer_campaign *campaign) {
+  seer_campaign_device_totals device[SEER_MEASURE_MAX_DEVICES];
+  uint32_t n = seer_campaign_get_devices(campaign, device);
+  if (n < 2) return;
+  json_t *list = json_array();
+  for (uint32_t k = 0; k < n; k++) {
+    json_t *one = json_object();
+    json_object_set_new(one, "device", safe_json(device[k].name));
+    if (device[k].bias.takes > 0)
+      json_object_set_new(one, "takes", json_real(device[k].bias.takes));
+    json_object_set_new(one, "shared_rounds", json_integer(device[k].bias.n_shared));
+    json_object_set_new(one, "measurements", json_integer(device[k].n_measured));
+    json_object_set_new(one, "gone", json_boolean(device[k].is_left_out));
+    json_array_append_new(list, one);
+  }
+  json_object_set_new(line, "devices", list);
+}
+
 static void write_line(seer_progress *p, const char *line) {
   if (p->is_unheard) return;
   p->is_unheard = puts(line) == EOF || fflush(stdout) != 0;
@@ -318,6 +356,7 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   if (event->kind == SEER_EVENT_DONE) {
     add_totals(line, p->campaign);
     add_sets(line, p->campaign, network);
+    add_devices(line, p->campaign);
     p->done = line;
     return;
   }

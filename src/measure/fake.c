@@ -1,6 +1,7 @@
 // fake.c - a machine made of arithmetic: seconds from the analytic model, bent by a seeded factor
 // per schedule, and failures for a seeded few. The same schedule always takes the same time,
 // whatever was measured before: campaigns on it are repeatable to the byte and need no hardware.
+// With slower=N behind its name it takes N times as long for everything.
 // Candidates go through the same queue as on real devices (local/), to endpoints of kind fake.
 
 #include <math.h>
@@ -31,6 +32,7 @@ struct seer_measurer {
   const seer_measure_request *requests;  // in hand
   seer_measure_result *results;
   uint64_t seed;
+  double slower;
   seer_map *by_id;
   size_t n, cap;
   fake_task *task;
@@ -48,7 +50,7 @@ static double fake_seconds(const seer_measurer *m, const fake_task *task,
   double seconds = seer_analytic_seconds(seer_summarise(task->summariser, schedule), m->target);
   *out_hash = seer_hash_u64(seer_schedule_hash(schedule), m->seed);
   double noise = (double)(*out_hash >> 40) * 0x1p-24;
-  return seconds * (1 + NOISE * (2 * noise - 1));
+  return seconds * m->slower * (1 + NOISE * (2 * noise - 1));
 }
 
 // What a request comes to, on any device.
@@ -178,9 +180,22 @@ static seer_status start_devices(seer_measurer *m, const seer_device_list *list)
   return SEER_OK;
 }
 
+#define MAX_SLOWER 1000.0
+
+static seer_status read_argument(seer_measurer *m, const char *argument) {
+  static const char slower[] = "slower=";
+  char *end = NULL;
+  m->slower = 1;
+  if (!argument[0]) return SEER_OK;
+  bool is_slower = strncmp(argument, slower, strlen(slower)) == 0;
+  if (is_slower) m->slower = strtod(argument + strlen(slower), &end);
+  if (is_slower && *end == '\0' && m->slower >= 1 && m->slower <= MAX_SLOWER) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "measurer fake: '%s', must be slower=N, N from 1 to %g", argument, MAX_SLOWER);
+}
+
 static seer_status fake_open(const seer_context *context, const seer_target *target,
     const char *argument, seer_measurer **out_measurer) {
-  (void)argument;
   *out_measurer = NULL;
   seer_measurer *m = calloc(1, sizeof(*m));
   if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
@@ -190,7 +205,8 @@ static seer_status fake_open(const seer_context *context, const seer_target *tar
   m->by_id = seer_map_create(m->arena);
   m->seed = (uint64_t)seer_context_i64(context, SEER_OPT_SEED);
   m->devices.context = context;
-  seer_status status = start_devices(m, seer_context_devices(context));
+  seer_status status = read_argument(m, argument);
+  if (!status) status = start_devices(m, seer_context_devices(context));
   if (status) {
     fake_close(m);
     return status;
@@ -211,6 +227,7 @@ static void fake_set_pace(seer_measurer *m, const seer_measure_pace *pace) {
 
 const seer_measure_desc seer_measure_fake = {.name = "fake",
     .doc = "times from the analytic model and seeded noise, for tests",
+    .argument = "[slower=N]",
     .open = fake_open,
     .close = fake_close,
     .describe = fake_describe,

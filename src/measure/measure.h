@@ -99,6 +99,13 @@ typedef struct {
 } seer_measure_facts;
 uint32_t seer_measure_devices_left(const seer_measure_facts *facts);
 
+// What a device takes for what the first one takes 1 for; 0: not known. It is timed with a schedule
+// when it joins, and then followed by what it takes for schedules that others have timed.
+typedef struct {
+  double takes;
+  uint32_t n_shared;  // rounds whose incumbent has followed it
+} seer_measure_bias;
+
 // How a measurer waits. delay_s stands for a slower device than there is: what is timed takes so
 // long at least, on each device.
 typedef struct {
@@ -135,7 +142,8 @@ typedef struct {
 typedef struct {
   const char *name;  // "local", "fake", "replay"
   const char *doc;
-  // What stands behind the name and a colon: "FILE". NULL: nothing does, and open is given "".
+  // What stands behind the name and a colon: "FILE"; in brackets: what may. NULL: nothing does.
+  // Where nothing does, open is given "".
   const char *argument;
   bool is_on_device;  // its times are this machine's, now: who uses it takes that first (lock.h)
   seer_status (*open)(const seer_context *context, const seer_target *target, const char *argument,
@@ -189,6 +197,9 @@ typedef struct {
       seer_measurer *measurer, const uint32_t *tasks, uint32_t n, bool *out_is_settled);
   // (with foresee) What was foreseen of a task and not asked will not be.
   seer_status (*forgo)(seer_measurer *measurer, uint32_t task);
+  // (optional) How fast devices are against each other as far as its user has found out, for people
+  // to see: of each of the first `n` of them.
+  void (*tell_bias)(seer_measurer *measurer, const seer_measure_bias *bias, uint32_t n);
   // (optional) The only schedules of a task that it can say anything of, each once: a search is
   // restricted to them. NULL: any schedule. The measurer's, until it is closed.
   seer_status (*pool)(

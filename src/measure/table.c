@@ -39,12 +39,13 @@ seer_status seer_measure_find(const char *text, seer_arena *arena, seer_measure_
   for (size_t i = 0; i < seer_measure_table_count; i++) {
     const seer_measure_desc *desc = seer_measure_table[i];
     char form[64];
-    (void)snprintf(form, sizeof form, "%s%s%s", desc->name, desc->argument ? ":" : "",
-        desc->argument ? desc->argument : "");
+    bool has_to = desc->argument && desc->argument[0] != '[';
+    (void)snprintf(
+        form, sizeof form, "%s%s%s", desc->name, has_to ? ":" : "", has_to ? desc->argument : "");
     seer_words_add(known, sizeof known, form);
     if (strlen(desc->name) != n || strncmp(desc->name, own, n) != 0) continue;
     out->desc = desc;
-    if (desc->argument && !out->argument[0])
+    if (has_to && !out->argument[0])
       return SEER_FAIL(INVALID, "measurer %s: its %s is missing: %s", text, desc->argument, form);
     if (!desc->argument && own[n])
       return SEER_FAIL(INVALID,

@@ -110,6 +110,16 @@ typedef struct {
   uint32_t repeats;  // runs of schedules that had been run before: witnesses and confirmations
   seer_search_counts search;
 } seer_campaign_totals;
+// Of a device; bias.takes 0 where there is one alone.
+typedef struct {
+  const char *name;
+  bool is_left_out;
+  uint32_t n_measured;
+  seer_measure_bias bias;
+} seer_campaign_device_totals;
+// Returns how many there are or were.
+uint32_t seer_campaign_get_devices(
+    const seer_campaign *campaign, seer_campaign_device_totals out[SEER_MEASURE_MAX_DEVICES]);
 // The estimate of one set of input shapes.
 double seer_campaign_set_seconds(const seer_campaign *campaign, uint32_t set);
 void seer_campaign_get_totals(const seer_campaign *campaign, seer_campaign_totals *out);

@@ -43,6 +43,39 @@ def refusals():
     expect(other.wait(20) == 0, "a worker did not end well")
 
 
+def unlike_workers():
+    """One takes twice as long for everything: the tuning finds that out, and says so while it goes on and at its end."""
+    quick = fleet.start_worker()
+    slow = fleet.start_worker("--measure", "fake:slower=2:delay=20ms")
+    fleet.wait_for_workers(2)
+    seen, tables = {}, []
+
+    def look(events):
+        if len(seen) == 2 or len(events) % 20:
+            return
+        for worker in fleet.workers():
+            for bias in worker["bias"]:
+                seen[worker["worker"]] = bias["takes"]
+        if len(seen) == 2:
+            tables.append(subprocess.run([PROGRAM, "fleet", fleet.url], env=fleet.env, capture_output=True, text=True).stdout)
+    events, errors = fleet.tune(*FAKE, "--trials", "200", "--records", os.path.join(fleet.folder, "unlike.sqlite"), on_event=look)
+    check_trials(events, 200)
+    devices = {device["device"]: device for device in events[-1]["devices"]}
+    expect(len(devices) == 2 and len(seen) == 2, f"the fleet knows of {seen}, the tuning of {devices}")
+    for name, device in devices.items():
+        is_slow = f":{slow.pid}:" in name
+        first, = [d["takes"] for n, d in devices.items() if n != name]
+        ratio = device["takes"] / first
+        expect(abs(ratio / (2 if is_slow else 0.5) - 1) < 0.01, f"{name} takes {ratio} times as long as the other")
+        expect(abs(seen[name] / device["takes"] - 1) < 0.01, f"the fleet shows {seen[name]} of {device}")
+        expect(device["shared_rounds"] > 0 and device["measurements"] > 0 and not device["gone"], device)
+        expect(any(name in line and f"{device['takes']:.2f}" in line for line in errors.splitlines()), f"no line of {name}:\n{errors}")
+        expect(any(name in line and f"{device['takes']:.2f}" in line for line in tables[0].splitlines()), tables[0])
+    for worker in (quick, slow):
+        worker.terminate()
+        expect(worker.wait(20) == 0, "a worker did not end well")
+
+
 def misfortunes():
     """One dies, letters are forged, the broker forgets everything and is restarted; then it is gone for good."""
     records = os.path.join(fleet.folder, "r.sqlite")
@@ -181,6 +214,7 @@ def over_tls():
 try:
     refusals()
     over_tls()
+    unlike_workers()
     misfortunes()
     connections_that_break()
     a_worker_gone_wrong()

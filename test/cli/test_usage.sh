@@ -59,7 +59,9 @@ tune_with 1 'policy ansor does not have it; it has: random' --search-policy anso
 tune_with 1 'without transfers would change nothing in this tuning: no records are read' --without transfers
 tune_with 0 '^3 tasks in 1 families' --measure fake:delay=1ms
 tune_with 1 "the delay is 'slow', must be a time from 0 to 60 seconds" --measure fake:delay=slow
-tune_with 1 'nothing behind its name but delay=TIME' --measure fake:slowly
+tune_with 1 'nothing behind its name but delay=TIME' --measure local:slowly
+tune_with 0 '^3 tasks in 1 families' --measure fake:slower=2:delay=1ms
+tune_with 1 "'slower=0.5', must be slower=N, N from 1 to 1000" --measure fake:slower=0.5
 tune_with 1 "unknown measurer 'device:delay=1s'; allowed: local fake replay:FILE, each perhaps with :delay=TIME" --measure device:delay=1s
 # Where models are fitted: on a machine without CUDA an error before anything is measured says what is missing.
 tune_with 0 '^3 tasks in 1 families' --learn-device cpu

@@ -49,9 +49,12 @@ static seer_status announce(step *s) {
   seer_redis_word word;
   seer_text text;
   seer_text_init(&text, b->scratch);
-  const seer_letter_tuning letter = {.hello = b->roster.own,
+  seer_letter_tuning letter = {.hello = b->roster.own,
       .measurer = b->roster.measurer,
       .priority = (uint32_t)seer_context_i64(b->context, SEER_OPT_PRIORITY)};
+  for (uint32_t k = 0; k < b->roster.n; k++)
+    if (b->bias[k].takes > 0)
+      letter.bias[letter.n_bias++] = (seer_letter_bias){b->roster.worker[k].id, b->bias[k]};
   seer_letter_put_tuning(&text, &letter);
   SEER_TRY(seer_hub_seal(&b->hub, place, SEER_WIRE_TUNING, &text, b->scratch, &word));
   SEER_TRY(seer_hub_send(&b->hub, &word, "SET %s ? PX %d", place, SEER_HUB_TUNING_MS));

@@ -31,6 +31,7 @@ typedef struct {
   double away_s;  // what a question and its reply take, of late
   uint64_t alone_ns;  // since when nobody is there, or no broker; 0: somebody is
   double patience_s;  // for that
+  seer_measure_bias bias[SEER_MEASURE_MAX_DEVICES];  // of its workers, for people
 } seer_board;
 
 // For workers of `target`; the fleet is the options'. A broker that is not there yet is waited for

@@ -154,6 +154,13 @@ static seer_status fleet_await(seer_measurer *m, uint64_t timeout_ns, uint32_t *
   }
 }
 
+static void fleet_tell_bias(seer_measurer *m, const seer_measure_bias *bias, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) {
+    if (bias[k].takes > 0 && m->board.bias[k].takes <= 0) m->board.kept_ns = 0;  // it goes out now
+    m->board.bias[k] = bias[k];
+  }
+}
+
 static void fleet_recall(seer_measurer *m) { seer_board_recall(&m->board); }
 
 // All of it as one round.
@@ -414,6 +421,7 @@ const seer_measure_desc seer_measure_fleet = {.name = "fleet",
     .send = fleet_send,
     .await = fleet_await,
     .recall = fleet_recall,
+    .tell_bias = fleet_tell_bias,
     .check = fleet_check,
     .compare = fleet_compare,
     .home = fleet_home,

@@ -104,6 +104,12 @@ void seer_letter_put_tuning(seer_text *out, const seer_letter_tuning *letter) {
   seer_message_put_hello(out, &letter->hello);
   seer_message_put_text(out, letter->measurer);
   seer_wire_put_u32(out, letter->priority);
+  seer_wire_put_u32(out, letter->n_bias);
+  for (uint32_t k = 0; k < letter->n_bias; k++) {
+    seer_message_put_text(out, letter->bias[k].worker);
+    seer_wire_put_f64(out, letter->bias[k].bias.takes);
+    seer_wire_put_u32(out, letter->bias[k].bias.n_shared);
+  }
 }
 
 seer_status seer_letter_get_tuning(
@@ -113,6 +119,12 @@ seer_status seer_letter_get_tuning(
   out->measurer = get_text(&r, MAX_TEXT_BYTES, "the measurer", arena);
   out->priority = seer_wire_get_max(&r, MAX_PRIORITY, "the priority");
   if (out->priority == 0) seer_wire_refuse(&r, "the priority");
+  out->n_bias = seer_wire_get_max(&r, SEER_MEASURE_MAX_DEVICES, "the number of its workers");
+  for (uint32_t k = 0; k < out->n_bias && !r.wrong; k++) {
+    out->bias[k].worker = get_text(&r, SEER_LETTER_MAX_ID, "a worker's name", arena);
+    out->bias[k].bias.takes = seer_wire_get_seconds(&r, "what a worker takes");
+    out->bias[k].bias.n_shared = seer_wire_get_max(&r, MAX_COUNT, "the number of rounds");
+  }
   return seer_wire_end(&r, "a tuning");
 }
 

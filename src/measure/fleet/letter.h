@@ -29,11 +29,19 @@ SEER_MUST_USE seer_status seer_letter_open(const seer_hmac_key *key, const char 
     seer_wire_type type, const void *data, size_t n_bytes, const void **out_payload, size_t *out_n);
 
 // ---- letters
+// How fast a worker is for a tuning.
+typedef struct {
+  const char *worker;  // its id
+  seer_measure_bias bias;
+} seer_letter_bias;
+
 // TUNING: a tuning that has work for whoever fits.
 typedef struct {
   seer_message_hello hello;
   const char *measurer;  // that its workers are to have: "local"
   uint32_t priority;  // its share of a fleet beside others' (1 to 100)
+  uint32_t n_bias;
+  seer_letter_bias bias[SEER_MEASURE_MAX_DEVICES];  // of its workers, as far as it is known
 } seer_letter_tuning;
 
 // WORKER: what it is, and how it is.

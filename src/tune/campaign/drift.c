@@ -43,7 +43,7 @@ static void set_drift(seer_campaign *s, uint32_t k, double seconds, bool is_firs
   if (seconds <= 0) return;  // what was known of the drift holds until the next time
   if (s->drift.reference_s <= 0) s->drift.reference_s = seconds;
   s->drift.now[k] = seconds / s->drift.reference_s;
-  s->drift.is_known[k] = true;
+  s->drift.is_known[k] = s->drift.is_timed[k] = true;
   if (is_first || fabs(s->drift.now[k] - 1) <= NOTED) return;
   const char *of = s->device.facts.n_devices > 1
       ? seer_arena_printf(s->arena, " of device %s", s->device.facts.name[k])
@@ -110,4 +110,26 @@ seer_status seer_campaign_follow_drift(seer_campaign *s) {
 void seer_campaign_see_drift(seer_campaign *s, uint32_t k, double slowness) {
   if (!s->device.facts.n_rounds || !s->policy->traits->follows_drift) return;
   s->drift.now[k] *= pow(slowness / s->drift.now[k], SEEN_SHARE);
+  s->drift.n_seen[k]++;
+}
+
+static bool has_bias(const seer_campaign *s, uint32_t k) {
+  return s->drift.is_timed[k] || s->drift.n_seen[k] > 0;
+}
+
+seer_measure_bias seer_campaign_bias(const seer_campaign *s, uint32_t k) {
+  uint32_t first = 0;
+  while (first < s->device.facts.n_devices && !has_bias(s, first)) first++;
+  seer_measure_bias bias = {.n_shared = s->drift.n_seen[k]};
+  if (has_bias(s, k)) bias.takes = s->drift.now[k] / s->drift.now[first];
+  return bias;
+}
+
+uint32_t seer_campaign_get_devices(
+    const seer_campaign *s, seer_campaign_device_totals out[SEER_MEASURE_MAX_DEVICES]) {
+  const seer_measure_facts *facts = &s->device.facts;
+  for (uint32_t k = 0; k < facts->n_devices; k++)
+    out[k] = (seer_campaign_device_totals){
+        facts->name[k], facts->is_left_out[k], s->device.n_measured[k], seer_campaign_bias(s, k)};
+  return facts->n_devices;
 }

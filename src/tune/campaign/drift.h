@@ -14,5 +14,7 @@ SEER_MUST_USE seer_status seer_campaign_follow_drift(seer_campaign *campaign);
 // What a round says of its device: how much slower than usual its incumbent was there. Many
 // devices have each other's incumbents, so how fast they are against each other becomes known.
 void seer_campaign_see_drift(seer_campaign *campaign, uint32_t device, double slowness);
+// How fast a device is against the first one of which that is known.
+seer_measure_bias seer_campaign_bias(const seer_campaign *campaign, uint32_t device);
 
 #endif

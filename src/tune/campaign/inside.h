@@ -76,6 +76,7 @@ typedef struct {
   seer_measure_pace pace;  // that a measurement takes at least
   seer_measurer *measurer;
   seer_measure_facts facts;  // as of the last batch
+  uint32_t n_measured[SEER_MEASURE_MAX_DEVICES];  // results of each
 } seer_campaign_device;
 
 // round.h: rounds whose results are not there yet.
@@ -88,7 +89,9 @@ typedef struct {
 typedef struct {
   double reference_s;  // of the schedule that it is told by, at the start, at home
   double now[SEER_MEASURE_MAX_DEVICES];  // times what it took then, by device
-  bool is_known[SEER_MEASURE_MAX_DEVICES];  // it was timed; else it counts as 1
+  bool is_known[SEER_MEASURE_MAX_DEVICES];  // it was asked for; what was not timed counts as 1
+  bool is_timed[SEER_MEASURE_MAX_DEVICES];
+  uint32_t n_seen[SEER_MEASURE_MAX_DEVICES];  // rounds that have moved it
   uint64_t taken_ns;  // when it was measured last
   double wait_s;  // until it is measured again
 } seer_campaign_drift;

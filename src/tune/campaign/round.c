@@ -221,6 +221,7 @@ static seer_status take_result(seer_campaign *s, uint32_t t, const batch *b, uin
   bool is_ok = is_fine(b, i), is_witness = b->requests[i].is_witness;
   double seconds = is_ok ? usual_time(s, t, result, slow) : 0;
   s->totals.failed[result->cls] += !is_ok;
+  s->device.n_measured[result->device]++;
   s->totals.twins += result->is_twin;
   s->totals.repeats += is_witness;
   s->totals.raced_out += result->is_raced_out;
@@ -343,10 +344,19 @@ static void conclude(seer_campaign *s, const flight *r, const seer_search_counts
   seer_campaign_emit(s, &event);
 }
 
+static void tell_bias(seer_campaign *s) {
+  seer_measure_bias bias[SEER_MEASURE_MAX_DEVICES];
+  uint32_t n = s->device.facts.n_devices;
+  if (!s->device.desc->tell_bias) return;
+  for (uint32_t k = 0; k < n; k++) bias[k] = seer_campaign_bias(s, k);
+  s->device.desc->tell_bias(s->device.measurer, bias, n);
+}
+
 // What has come back.
 static seer_status finish(seer_campaign *s, flight *r) {
   uint32_t t = r->pick.task;
   SEER_TRY(take_results(s, t, r));
+  tell_bias(s);
   s->learning.model_to_train = s->learning.models.family_of[t];
   if (!s->policy->traits->learns_beside || s->device.facts.n_rounds) {
     lesson l = {s, s->learning.model_to_train, SEER_OK};
