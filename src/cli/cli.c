@@ -185,6 +185,9 @@ static seer_status parse_and_run(void *user) {
     return seer_usage_error("an argument is missing: %s", command->args);
   if (command->max_args >= 0 && i->argc > command->max_args)
     return seer_usage_error("'%s' is one argument too many", i->argv[command->max_args]);
+  const seer_option_desc *target = &seer_option_table[SEER_OPT_TARGET];
+  if (seer_option_is_of(target, command->name) && !command->takes_gpus)
+    SEER_TRY(seer_context_check_target(i->context));
   return command->run(i->context, i->argc, i->argv);
 }
 

@@ -1,4 +1,5 @@
-// cmd_devices.c - familyseer devices: what is known about this machine, the speeds measured now.
+// cmd_devices.c - familyseer devices: what is known about this machine, the speeds measured now;
+// and about GPUs, by the table of those that are built in.
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,9 +7,134 @@
 #include "cli/command.h"
 #include "measure/measure.h"
 #include "measure/remote/remote.h"
+#include "setup/gpu/gpu.h"
+
+// ---- GPUs
+
+// Where its rates are from.
+static const char *source_of(const seer_target *t) {
+  if (t->is_measured) return "measured";
+  return t->kind == SEER_TARGET_CUDA && t->model_name[0] ? "published" : "assumed";
+}
+
+// Of a processor's rate a cycle.
+static double tflops(const seer_target_gpu *gpu, double a_cycle) {
+  return a_cycle * gpu->n_processors * gpu->clock_ghz * 1e-3;
+}
+
+static const char *architecture_of(const seer_target_gpu *gpu, char out[16]) {
+  (void)snprintf(out, 16, gpu->architecture ? "sm_%u" : "", gpu->architecture);
+  return out;
+}
+
+static json_t *gpu_json(const seer_target *t, seer_arena *arena) {
+  const seer_target_gpu *gpu = &t->gpu;
+  char name[SEER_TARGET_NAME_BYTES], architecture[16];
+  seer_target_name(t, name);
+  return json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, "
+      "s:f, s:s}",
+      "name", name, "kind", seer_target_kind_name(t->kind), "model", t->model_name, "architecture",
+      architecture_of(gpu, architecture), "rates", source_of(t), "processors",
+      (int)gpu->n_processors, "clock_ghz", gpu->clock_ghz, "block_items", (int)gpu->max_block_items,
+      "processor_items", (int)gpu->max_processor_items, "processor_blocks",
+      (int)gpu->max_processor_blocks, "block_bytes", (json_int_t)gpu->block_bytes,
+      "max_block_bytes", (json_int_t)gpu->max_block_bytes, "processor_bytes",
+      (json_int_t)gpu->processor_bytes, "l2_bytes", (json_int_t)gpu->l2_bytes, "peak_gflops",
+      seer_gpu_gflops(gpu), "f16_gflops", 1e3 * tflops(gpu, gpu->f16_flops), "bf16_gflops",
+      1e3 * tflops(gpu, gpu->bf16_flops), "tf32_gflops", 1e3 * tflops(gpu, gpu->tf32_flops),
+      "dram_gbs", gpu->dram_gbs, "target", seer_target_print(t, arena));
+}
+
+static json_t *gpus_json(seer_arena *arena) {
+  json_t *array = json_array();
+  for (size_t i = 0; i < seer_gpu_table_count; i++) {
+    seer_target target;
+    seer_gpu_of_device(&seer_gpu_table[i], &target);
+    json_array_append_new(array, gpu_json(&target, arena));
+  }
+  return array;
+}
+
+static void print_gpu_row(const seer_gpu_device *device) {
+  seer_target target;
+  char architecture[16];
+  seer_gpu_of_device(device, &target);
+  const seer_target_gpu *gpu = &target.gpu;
+  printf("  %-15s %-6s %10u %5.2f %7.1f ", device->name, architecture_of(gpu, architecture),
+      gpu->n_processors, gpu->clock_ghz, seer_gpu_gflops(gpu) * 1e-3);
+  if (gpu->f16_flops)
+    printf("%7.0f", tflops(gpu, gpu->f16_flops));
+  else
+    printf("%7s", "-");
+  printf(" %6.0f %6g %10g  %-10s %s\n", gpu->dram_gbs, (double)gpu->l2_bytes / 1048576,
+      (double)gpu->max_block_bytes / 1024, source_of(&target), target.model_name);
+}
+
+static void print_gpus(seer_arena *arena) {
+  printf(
+      "\nGPUs that are known, for --target; kernels for GPUs are not built yet. f32, and f16 on "
+      "tensor cores, in TFLOP/s\n");
+  printf("  %-15s %-6s %10s %5s %7s %7s %6s %6s %10s  %-10s %s\n", "target", "arch", "processors",
+      "GHz", "f32", "f16", "GB/s", "L2 MiB", "shared KiB", "rates are", "device");
+  for (size_t i = 0; i < seer_gpu_table_count; i++) print_gpu_row(&seer_gpu_table[i]);
+  printf("  an architecture alone, as a plain device: %s\n", seer_gpu_architectures(arena));
+}
+
+static void print_gpu(const seer_target *t, seer_arena *arena) {
+  const seer_target_gpu *gpu = &t->gpu;
+  char name[SEER_TARGET_NAME_BYTES], architecture[16];
+  seer_target_name(t, name);
+  printf("device      %s: %s%s%s; kernels for GPUs are not built yet\n", name,
+      t->model_name[0] ? t->model_name : "a plain device", gpu->architecture ? ", " : "",
+      architecture_of(gpu, architecture));
+  printf("processors  %u at %g GHz, %u scheduler%s each, warps of %u items\n", gpu->n_processors,
+      gpu->clock_ghz, gpu->n_schedulers, gpu->n_schedulers == 1 ? "" : "s", gpu->warp_items);
+  printf("blocks      at most %u items; a processor has %u items and %u blocks in hand\n",
+      gpu->max_block_items, gpu->max_processor_items, gpu->max_processor_blocks);
+  if (gpu->n_registers)
+    printf("registers   %u a processor, at most %u an item\n", gpu->n_registers,
+        gpu->max_item_registers);
+  printf("shared      %g KiB a block, at most %g, of %g a processor; %u banks, %u bytes a cycle\n",
+      (double)gpu->block_bytes / 1024, (double)gpu->max_block_bytes / 1024,
+      (double)gpu->processor_bytes / 1024, gpu->n_banks, gpu->workgroup_cycle_bytes);
+  printf("caches      L2 %g MiB shared\n", (double)gpu->l2_bytes / 1048576);
+  printf("peak        %.1f TFLOP/s f32", seer_gpu_gflops(gpu) * 1e-3);
+  const struct {
+    const char *name;
+    uint32_t a_cycle;
+  } tensor[] = {{"f16", gpu->f16_flops}, {"bf16", gpu->bf16_flops}, {"tf32", gpu->tf32_flops}};
+  for (size_t i = 0; i < SEER_COUNT_OF(tensor); i++)
+    if (tensor[i].a_cycle)
+      printf(", %s on tensor cores %.0f", tensor[i].name, tflops(gpu, tensor[i].a_cycle));
+  printf(", %s\n", source_of(t));
+  printf("bandwidth   memory %g GB/s, %s\n", gpu->dram_gbs, source_of(t));
+  printf("launch      %g us from kernel to kernel\n", gpu->launch_s * 1e6);
+  printf("target      %s\n", seer_target_print(t, arena));
+}
+
+static seer_status put_json(json_t *device) {
+  char *dump = device ? json_dumps(device, JSON_COMPACT) : NULL;
+  json_decref(device);
+  if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
+  puts(dump);
+  free(dump);
+  return SEER_OK;
+}
+
+static seer_status show_gpu(seer_context *context) {
+  const seer_target *target = seer_context_target(context);
+  seer_arena *arena = seer_context_arena(context);
+  if (seer_context_is_set(context, SEER_OPT_DEVICES)) return seer_target_check_cpu(target);
+  if (seer_context_bool(context, SEER_OPT_JSON)) return put_json(gpu_json(target, arena));
+  print_gpu(target, arena);
+  return SEER_OK;
+}
+
+// ---- this machine
 
 static seer_status print_json(
-    const seer_target *t, const char *text, const seer_device_list *groups) {
+    const seer_target *t, const char *text, const seer_device_list *groups, seer_arena *arena) {
   json_t *device = json_pack(
       "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s}",
       "kind", "cpu", "model", t->model_name, "triple", t->triple, "cpu", t->cpu, "features",
@@ -21,12 +147,8 @@ static seer_status print_json(
   for (uint32_t k = 0; k < groups->n; k++)
     json_array_append_new(names, json_string(groups->device[k].name));
   json_object_set_new(device, "devices", names);
-  char *dump = device ? json_dumps(device, JSON_COMPACT) : NULL;
-  json_decref(device);
-  if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
-  puts(dump);
-  free(dump);
-  return SEER_OK;
+  json_object_set_new(device, "gpus", gpus_json(arena));
+  return put_json(device);
 }
 
 // What `tune --devices cpu` would time on, or what was named.
@@ -41,13 +163,16 @@ static seer_status find_groups(seer_context *context, seer_device_list *out) {
 static seer_status run_devices(seer_context *context, int argc, char **argv) {
   (void)argc;
   (void)argv;
+  SEER_TRY(seer_context_find_any_target(context));
+  if (seer_context_target(context)->kind != SEER_TARGET_CPU) return show_gpu(context);
   SEER_TRY(seer_remote_find_target(context));
   if (!seer_measure_is_elsewhere(context)) SEER_TRY(seer_context_measure_target(context));
   const seer_target target = *seer_context_target(context);
-  const char *text = seer_target_print(&target, seer_context_arena(context));
+  seer_arena *arena = seer_context_arena(context);
+  const char *text = seer_target_print(&target, arena);
   seer_device_list groups;
   SEER_TRY(find_groups(context, &groups));
-  if (seer_context_bool(context, SEER_OPT_JSON)) return print_json(&target, text, &groups);
+  if (seer_context_bool(context, SEER_OPT_JSON)) return print_json(&target, text, &groups, arena);
   printf("device      cpu: %s (%s)\n", target.model_name, target.cpu);
   printf("threads     %u\n", target.threads);
   printf("vectors     %u registers of %u f32 lanes, %u FMA a cycle\n", target.n_vector_registers,
@@ -64,12 +189,16 @@ static seer_status run_devices(seer_context *context, int argc, char **argv) {
       seer_measure_is_elsewhere(context) ? target.threads : groups.device[0].n_processors;
   printf(" (tune --devices), %u thread%s each\n", n_threads, n_threads == 1 ? "" : "s");
   printf("target      %s\n", text);
+  print_gpus(arena);
   return SEER_OK;
 }
 
 const seer_command seer_command_devices = {
     .name = "devices",
     .args = "[--target TARGET] [--devices LIST] [--json]",
-    .doc = "this machine, or a board: instruction set, caches, measured peak and bandwidths",
+    .doc =
+        "this machine, or a board: instruction set, caches, measured peak and bandwidths; GPUs "
+        "that are known",
+    .takes_gpus = true,
     .run = run_devices,
 };

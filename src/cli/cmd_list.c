@@ -13,6 +13,7 @@
 #include "learn/learning.h"
 #include "measure/measure.h"
 #include "models/models.h"
+#include "setup/gpu/gpu.h"
 #include "space/formulation.h"
 #include "space/rule.h"
 #include "tune/scheduler.h"
@@ -47,6 +48,19 @@ static bool feature_set_entry(size_t i, const char **out_name, const char **out_
   (void)snprintf(doc, sizeof doc, "%zu columns: %s", set->n_column, set->doc);
   *out_name = set->name;
   *out_doc = doc;
+  return true;
+}
+
+// What has a name; triples are the compiler's.
+static bool target_entry(size_t i, const char **out_name, const char **out_doc) {
+  static const char *const cpus[][2] = {{"native", "this machine"},
+      {"c", "any processor that has a C compiler, for compile --emit c"},
+      {"c-vectors", "the same, with vectors of GCC and Clang"}};
+  bool is_cpu = i < SEER_COUNT_OF(cpus);
+  size_t device = i - SEER_COUNT_OF(cpus);
+  if (!is_cpu && device >= seer_gpu_table_count) return false;
+  *out_name = is_cpu ? cpus[i][0] : seer_gpu_table[device].name;
+  *out_doc = is_cpu ? cpus[i][1] : seer_gpu_table[device].model_name;
   return true;
 }
 
@@ -88,6 +102,7 @@ static const struct {
     {"policies", scheduler_entry},
     {"ingredients", ingredient_entry},
     {"measurers", measure_entry},
+    {"targets", target_entry},
 };
 
 static seer_status run_list(seer_context *context, int argc, char **argv) {

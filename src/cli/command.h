@@ -16,6 +16,9 @@ typedef struct {
   // A reader of its output that goes away is an error, as a full disk is, and does not end it by
   // SIGPIPE.
   bool outlives_readers;
+  // Of those that take --target: GPUs, too. To the others they are an error before anything is
+  // done.
+  bool takes_gpus;
   // argv[0 .. argc): the positional arguments, without the command's name. argv[argc] is NULL.
   // OK: exit status 0. A failure: its message on stderr, exit status 1, or 2 if
   // seer_usage_error made it. Results go to stdout, progress and tables for people to stderr.

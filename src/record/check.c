@@ -37,6 +37,9 @@ static void read_task(task *t, seer_arena *arena) {
   t->verdict = SEER_RECORD_SOUND;
   note(t, SEER_RECORD_BAD_TARGET, seer_target_parse(t->target_text, arena, &t->machine), arena);
   if (t->verdict != SEER_RECORD_SOUND) return;
+  // Sketches are made for CPUs alone.
+  note(t, SEER_RECORD_BAD_TARGET, seer_target_check_cpu(&t->machine), arena);
+  if (t->verdict != SEER_RECORD_SOUND) return;
   seer_status status = seer_dag_parse("records", t->dag_text, strlen(t->dag_text), arena, &t->dag);
   if (!status) status = seer_dag_verify(t->dag);
   note(t, SEER_RECORD_BAD_TASK, status, arena);

@@ -379,14 +379,27 @@ static seer_status find_devices(seer_context *context, uint32_t *threads) {
   return SEER_OK;
 }
 
-seer_status seer_context_find_target(seer_context *context) {
+seer_status seer_context_find_any_target(seer_context *context) {
   if (context->has_target) return SEER_OK;
   seer_target target;
   SEER_TRYF(seer_target_parse(seer_context_str(context, SEER_OPT_TARGET), context->arena, &target),
       "reading option 'target'");
-  SEER_TRY(find_devices(context, &target.threads));
-  seer_context_set_target(context, &target);
+  // What this machine times on are processors.
+  if (target.kind == SEER_TARGET_CPU) SEER_TRY(find_devices(context, &target.threads));
+  context->target = target;
+  context->has_target = true;
   return SEER_OK;
+}
+
+seer_status seer_context_find_target(seer_context *context) {
+  SEER_TRY(seer_context_find_any_target(context));
+  return seer_target_check_cpu(&context->target);
+}
+
+seer_status seer_context_check_target(seer_context *context) {
+  // Whether a command reads the option is for the command to say.
+  const char *text = seer_context_shown(context, SEER_OPT_TARGET, 0);
+  return seer_target_text_is_gpu(text) ? seer_context_find_target(context) : SEER_OK;
 }
 
 const seer_device_list *seer_context_devices(const seer_context *context) {
@@ -404,6 +417,7 @@ const seer_target *seer_context_target(const seer_context *context) {
 }
 
 void seer_context_set_target(seer_context *context, const seer_target *target) {
+  SEER_ASSERT(target->kind == SEER_TARGET_CPU, "kind %d", (int)target->kind);
   context->target = *target;
   context->has_target = true;
 }

@@ -91,15 +91,23 @@ const char *seer_context_shown(const seer_context *context, seer_option option, 
 
 // The target of option TARGET, for as many threads as option THREADS says or the devices of option
 // DEVICES have processors; found at the first call, which detects and parses. Not measured.
+// UNSUPPORTED: it is no CPU (seer_target_check_cpu). So whoever has a target from here, or from
+// seer_context_target behind it, may read a CPU's facts.
 SEER_MUST_USE seer_status seer_context_find_target(seer_context *context);
+// The same for what serves any kind; DEVICES and THREADS are a CPU's, and not read for others.
+SEER_MUST_USE seer_status seer_context_find_any_target(seer_context *context);
+// UNSUPPORTED, or INVALID, if option TARGET names a GPU: for commands that cannot serve it, before
+// they do anything. Does not look at this machine.
+SEER_MUST_USE seer_status seer_context_check_target(seer_context *context);
 // The same for code that is to run here, with its figures measured (seer_target_measure); those of
 // a text that says -measured are kept.
 SEER_MUST_USE seer_status seer_context_measure_target(seer_context *context);
 // What option DEVICES names; none: nothing was named. Found with the target.
 const seer_device_list *seer_context_devices(const seer_context *context);
-// NULL before seer_context_find_target or seer_context_set_target.
+// NULL before seer_context_find_target or seer_context_set_target. A CPU, unless
+// seer_context_find_any_target was asked.
 const seer_target *seer_context_target(const seer_context *context);
-// Copied, strings kept. For tests.
+// A CPU's. Copied, strings kept.
 void seer_context_set_target(seer_context *context, const seer_target *target);
 
 // Log levels by topic: SEER_LOG=search:2,measure:1. Lines go to stderr. Level 0 is always said:

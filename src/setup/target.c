@@ -244,6 +244,7 @@ static bool is_detected(const char *name) {
 }
 
 seer_status seer_target_check_here(const seer_target *target) {
+  SEER_TRY(seer_target_check_cpu(target));
   if (seer_target_is_c(target))
     return SEER_FAIL(UNSUPPORTED,
         "target '%s' is no machine that code is run or measured on: tune for the machine itself "

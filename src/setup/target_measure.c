@@ -151,6 +151,7 @@ typedef struct {
 
 static seer_status choose(const seer_target *target, kernels *out) {
   *out = (kernels){fma_16, fed_16, read_16};
+  SEER_TRY(seer_target_check_cpu(target));
 #if defined(__x86_64__)
   if (strncmp(target->triple, "x86_64-", 7) != 0)
     return SEER_FAIL(UNSUPPORTED, "target %s can't be measured on this machine, which is x86_64",

@@ -88,6 +88,7 @@ seer_status seer_tuning_context(const seer_times *times, const char *path, const
   *out_context = NULL;
   seer_target target;
   SEER_TRYF(seer_target_parse(times->target, arena, &target), "%s", path);
+  SEER_TRYF(seer_target_check_cpu(&target), "%s", path);
   *out_context = seer_context_create_default();
   seer_context_set_target(*out_context, &target);
   static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS,

@@ -155,9 +155,7 @@ seer_status seer_build_model(const seer_context *context, const seer_network *ne
     const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
     const char *out_dir) {
   const seer_target *target = seer_context_target(context);
-  if (target->kind != SEER_TARGET_CPU)
-    return SEER_FAIL(
-        UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
+  SEER_TRY(seer_target_check_cpu(target));
   const seer_build_form *form = &forms[kind];
   SEER_TRY(form->check(target, out_dir));
   SEER_TRY(seer_os_make_dirs(out_dir));

@@ -64,9 +64,7 @@ seer_status seer_codegen_create(
     const seer_context *context, const seer_target *target, seer_codegen **out) {
   seer_llvm_init();
   *out = NULL;
-  if (target->kind != SEER_TARGET_CPU) {
-    return SEER_FAIL(UNSUPPORTED, "LLVM code generation is for CPU targets only");
-  }
+  SEER_TRY(seer_target_check_cpu(target));
   if (seer_target_is_c(target))
     return SEER_FAIL(UNSUPPORTED,
         "target '%s' has no instruction set: its code can only be written as C, by compile "

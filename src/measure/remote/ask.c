@@ -101,6 +101,7 @@ seer_status seer_remote_find_target(seer_context *context) {
   SEER_TRYF(
       describe(context, address_of(&devices->device[0]), seer_context_arena(context), &theirs),
       "device %s", devices->device[0].name);
+  SEER_TRYF(seer_target_check_cpu(&theirs), "device %s", devices->device[0].name);
   int64_t threads = seer_context_i64(context, SEER_OPT_THREADS);
   if (threads > 0) theirs.threads = (uint32_t)threads;
   bool is_named = seer_context_is_set(context, SEER_OPT_TARGET);

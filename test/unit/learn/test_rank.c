@@ -155,6 +155,9 @@ static void classes_are_of_vectors_and_caches(void **state) {
   assert_string_equal(seer_machine_class_of(&target).text, "x86_64-512-l2_2048k");
   target.vector_bytes = 32;
   assert_string_equal(seer_machine_class_of(&target).text, "x86_64-256-l2_2048k");
+  seer_target other = target;
+  other.kind = SEER_TARGET_CUDA;  // whatever its facts
+  assert_string_equal(seer_machine_class_of(&other).text, "");
   // Nothing comes with the program for such a machine.
   target.l2_bytes = (uint64_t)1 << 40;
   seer_bank *bank;

@@ -221,6 +221,44 @@ static void test_similar_machines(void **state) {
 }
 
 // ---- speeds
+// Those of a GPU are of no use to a CPU, whatever the schedule, and the other way round; until
+// there are kernels for GPUs, to nobody.
+static void test_records_of_other_kinds(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  const char *schedule = schedule_of(&w, "a CPU's");
+  int64_t own = add(&w, schedule, 1e-4, SEER_MEASURED_OK), cpu = w.target;
+  static const char *const gpus[] = {"cuda:h100", "opencl:generic"};
+  for (size_t i = 0; i < SEER_COUNT_OF(gpus); i++) {
+    seer_target gpu;
+    int64_t ids[SEER_RECORD_MAX_TARGETS];
+    uint32_t n;
+    must(seer_target_parse(gpus[i], w.arena, &gpu));
+    must(seer_records_target(w.records, &gpu, &w.target));
+    assert_int_not_equal(w.target, cpu);
+    add(&w, schedule, 1e-5, SEER_MEASURED_OK);
+    must(seer_records_find_targets(w.records, &gpu, ids, &n));
+    assert_int_equal(n, 1);
+    assert_int_equal(ids[0], w.target);
+    must(seer_records_find_targets(w.records, seer_context_target(w.context), ids, &n));
+    assert_int_equal(n, 1);
+    assert_int_equal(ids[0], cpu);
+  }
+  w.target = cpu;
+  seer_record best;
+  must(best_of(&w, SEER_RECORD_MEASURED, &best));
+  assert_int_equal(best.id, own);
+  seer_text text;
+  seer_record_counts counts;
+  seer_text_init(&text, w.arena);
+  must(seer_records_check(w.records, &text, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_SOUND], 1);
+  assert_int_equal(counts.n[SEER_RECORD_BAD_TARGET], 2);
+  assert_non_null(strstr(text.data, "target cuda:h100: kernels for GPUs are not built yet"));
+  close_world(&w);
+}
+
 static void set_speeds(world *w, double gflops, bool is_measured) {
   seer_target target = *seer_context_target(w->context);
   target.peak_gflops = target.l2_gbs = target.l3_gbs = target.dram_gbs = gflops;
@@ -484,6 +522,7 @@ int main(void) {
       cmocka_unit_test(test_nearest_shape_of_the_same_structure),
       cmocka_unit_test(test_rows_that_lie_apart_are_nearest),
       cmocka_unit_test(test_asking_adds_nothing), cmocka_unit_test(test_similar_machines),
+      cmocka_unit_test(test_records_of_other_kinds),
       cmocka_unit_test(test_a_machine_is_as_fast_as_it_was_measured),
       cmocka_unit_test(test_a_machine_can_do_what_it_has_done),
       cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_names_that_are_no_utf8),

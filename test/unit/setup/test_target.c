@@ -181,7 +181,7 @@ static void limits_are_stated(void **state) {
       {"native -lanes=0", "'-lanes=0' must be a number from 1 to 64"},
       {"c -cpu=znver4", "'c' has no -cpu="},
       {"c-vectors -features=+avx2", "'c-vectors' has no -features="},
-      {"c-lanes", "known are native, cpu, c, c-vectors"},
+      {"c-lanes", "known are native, cpu, c, c-vectors"}, {"c-lanes", "familyseer list targets"},
       {"cpu -triple=c -features=+avx2", "'c' has no -features="},
       {"c -lanes=3", "-lanes=3 must be a power of two"}};
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {

@@ -155,6 +155,21 @@ static void close_world(world *w) {
   seer_arena_destroy(w->arena);
 }
 
+static void a_table_of_a_gpu_is_refused(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_times times = w.times;
+  times.target = "cuda:sm_80";
+  seer_context *none;
+  seer_status status = seer_tuning_context(&times, "gpu.gz", w.own, w.arena, &none);
+  assert_null(none);
+  assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
+  assert_non_null(strstr(seer_status_message(status), "target cuda:sm_80: kernels for GPUs"));
+  seer_status_free(status);
+  close_world(&w);
+}
+
 static void models_know_what_they_were_taught(void **state) {
   (void)state;
   world w;
@@ -350,7 +365,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_and_peaks),
       cmocka_unit_test(intervals_hold_the_mean), cmocka_unit_test(runs_are_compared_strictly),
       cmocka_unit_test(names_say_operators), cmocka_unit_test(the_paper_is_quoted),
-      cmocka_unit_test(pages_hold_any_name), cmocka_unit_test(models_know_what_they_were_taught),
+      cmocka_unit_test(pages_hold_any_name), cmocka_unit_test(a_table_of_a_gpu_is_refused),
+      cmocka_unit_test(models_know_what_they_were_taught),
       cmocka_unit_test(curves_end_where_tasks_do), cmocka_unit_test(a_study_goes_on),
       cmocka_unit_test(damage_is_nothing_kept)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,173 @@
+// table.c - GPUs that are known by name, and the architectures that they are of.
+//
+// To add a device: a line in `seer_gpu_table`; to add an architecture: one in `architectures`,
+// oldest first. `familyseer list targets` and `devices` show it then, and test_setup_occupancy
+// holds it against CUDA's own header.
+//
+// Sources. Limits: the table of compute capabilities in the CUDA C++ programming guide (13.0).
+// Checked with CUDA 13.0's tools on 2026-11-27 (for sm_70 with those of 12.9): blocks of a
+// processor, its workgroup bytes, the units that registers and bytes are given in and the parts of
+// a processor against cuda_occupancy.h; items and blocks of a processor and the workgroup bytes of
+// a block as it is against what ptxas warns of (.minnctapersm, .shared); all limits of sm_90
+// against what an H200 reports (bench/gpu/facts-h200.json). Items of a block, registers of an item,
+// and the workgroup bytes that a block may ask for are the guide's alone, but for sm_90; they are
+// within what the header takes.
+// Rates: f32 FMAs and tensor cores of the guide's table of throughputs and of NVIDIA's white papers
+// (V100, T4 "Turing", A100, H100, "Ada"), held against the devices' published TFLOP/s by
+// processors x rate x clock (test_setup_gpu). No card but an H200 was there to check them on.
+#include "setup/gpu/gpu.h"
+
+#include <string.h>
+
+#define KIB(n) ((uint64_t)(n) << 10)
+#define MIB(n) ((uint64_t)(n) << 20)
+
+// From a kernel's end to what the next one writes, as nodes of a captured graph: 0.99 us on an H200
+// (doc/decisions, 81). Nobody publishes it: taken for all of CUDA's.
+#define CUDA_LAUNCH_S 0.99e-6
+// An assumption: OpenCL has no graphs to speak of, and queues take some microseconds.
+#define OPENCL_LAUNCH_S 5e-6
+
+// ---- architectures
+
+typedef struct {
+  uint32_t architecture;
+  uint32_t max_processor_items, max_processor_blocks;
+  uint32_t max_block_kib, processor_kib;  // of workgroup memory
+  uint32_t bytes_unit, bytes_reserved;
+  // Tensor cores: what every device of the architecture does at least, sums in f32. Of sm_75, sm_86
+  // and sm_89 there are devices that do twice as much.
+  uint32_t n_fmas, f16_flops, bf16_flops, tf32_flops;
+} architecture;
+
+static const architecture architectures[] = {
+    // sm, items, blocks, KiB of a block and of a processor, unit, reserved, FMAs, f16, bf16, tf32
+    {70, 2048, 32, 96, 96, 256, 0, 64, 1024, 0, 0},
+    {75, 1024, 16, 64, 64, 256, 0, 64, 512, 0, 0},
+    {80, 2048, 32, 163, 164, 128, 1024, 64, 2048, 2048, 1024},
+    {86, 1536, 16, 99, 100, 128, 1024, 128, 512, 512, 256},
+    {89, 1536, 24, 99, 100, 128, 1024, 128, 512, 512, 256},
+    {90, 2048, 32, 227, 228, 128, 1024, 128, 4096, 4096, 2048},
+    {100, 2048, 32, 227, 228, 128, 1024, 128, 8192, 8192, 4096},
+    {120, 1536, 24, 99, 100, 128, 1024, 128, 512, 512, 256},
+};
+
+static seer_target begin(seer_target_kind kind) {
+  return (seer_target){.kind = kind, .model_name = "", .triple = "", .cpu = "", .features = ""};
+}
+
+bool seer_gpu_of_architecture(uint32_t number, seer_target *out) {
+  const architecture *a = NULL;
+  for (size_t i = 0; i < SEER_COUNT_OF(architectures); i++)
+    if (architectures[i].architecture == number) a = &architectures[i];
+  if (!a) return false;
+  *out = begin(SEER_TARGET_CUDA);
+  out->gpu = (seer_target_gpu){.architecture = number,
+      .n_processors = 16,
+      .warp_items = 32,
+      .n_schedulers = 4,
+      .max_block_items = 1024,
+      .max_processor_items = a->max_processor_items,
+      .max_processor_blocks = a->max_processor_blocks,
+      .n_registers = 65536,
+      .max_item_registers = 255,
+      .warp_register_unit = 256,
+      .block_bytes = KIB(48),
+      .max_block_bytes = KIB(a->max_block_kib),
+      .processor_bytes = KIB(a->processor_kib),
+      .block_bytes_unit = a->bytes_unit,
+      .block_bytes_reserved = a->bytes_reserved,
+      .l2_bytes = MIB(4),
+      .dram_gbs = 300,
+      .clock_ghz = 1.5,
+      .n_fmas = a->n_fmas,
+      .f16_flops = a->f16_flops,
+      .bf16_flops = a->bf16_flops,
+      .tf32_flops = a->tf32_flops,
+      .n_banks = 32,
+      .workgroup_cycle_bytes = 128,
+      .launch_s = CUDA_LAUNCH_S};
+  return true;
+}
+
+const char *seer_gpu_architectures(seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (size_t i = 0; i < SEER_COUNT_OF(architectures); i++)
+    seer_text_printf(&text, "%scuda:sm_%u", i ? " " : "", architectures[i].architecture);
+  return text.data;
+}
+
+// ---- OpenCL
+
+// 32 KiB of local memory are the least that OpenCL 1.2 allows (full profile); 256 items of a block
+// are what drivers of AMD's and Intel's GPUs take without being asked for more. The rest is a small
+// device of no vendor. Registers are the compiler's secret, so they limit nothing.
+void seer_gpu_of_opencl(seer_target *out) {
+  *out = begin(SEER_TARGET_OPENCL);
+  out->gpu = (seer_target_gpu){.n_processors = 16,
+      .warp_items = 32,
+      .n_schedulers = 1,
+      .max_block_items = 256,
+      .max_processor_items = 1024,
+      .max_processor_blocks = 16,
+      .block_bytes = KIB(32),
+      .max_block_bytes = KIB(32),
+      .processor_bytes = KIB(64),
+      .block_bytes_unit = 256,
+      .l2_bytes = MIB(2),
+      .dram_gbs = 200,
+      .clock_ghz = 1.5,
+      .n_fmas = 64,
+      .n_banks = 32,
+      .workgroup_cycle_bytes = 128,
+      .launch_s = OPENCL_LAUNCH_S};
+}
+
+// ---- devices
+
+// Clock: the published boost clock, which is also what the published TFLOP/s are of. Of an H100 the
+// 67 TFLOP/s in f32 are of 1.98 GHz, and the 989 of its tensor cores of 1.83: they stand here for a
+// cycle of the former.
+// The H200 is measured (bench/gpu/facts-h200.json, doc/decisions, 81): reads of DRAM (4.8 TB/s are
+// published), FMAs of a loop of nothing else, tensor cores by mma.sync from registers; by wgmma
+// cuBLASLt does 773 TFLOP/s, 2,960 a cycle and processor. Its L2 is what is reported; 40 MiB of it
+// are at full speed.
+const seer_gpu_device seer_gpu_table[] = {
+    // name, kind, model, sm, processors, GHz, MiB, GB/s, FMAs, f16, bf16, tf32, measured
+    {"cuda:v100", SEER_TARGET_CUDA, "NVIDIA V100 SXM2", 70, 80, 1.53, 6, 900, 0, 0, 0, 0, false},
+    {"cuda:t4", SEER_TARGET_CUDA, "NVIDIA T4", 75, 40, 1.59, 4, 320, 0, 1024, 0, 0, false},
+    {"cuda:a100", SEER_TARGET_CUDA, "NVIDIA A100 SXM 80GB", 80, 108, 1.41, 40, 2039, 0, 0, 0, 0,
+        false},
+    {"cuda:rtx4090", SEER_TARGET_CUDA, "NVIDIA GeForce RTX 4090", 89, 128, 2.52, 72, 1008, 0, 0, 0,
+        0, false},
+    {"cuda:h100", SEER_TARGET_CUDA, "NVIDIA H100 SXM 80GB", 90, 132, 1.98, 50, 3350, 0, 3785, 3785,
+        1893, false},
+    {"cuda:h200", SEER_TARGET_CUDA, "NVIDIA H200", 90, 132, 1.98, 60, 4497, 125, 2660, 2660, 1330,
+        true},
+    {"opencl:generic", SEER_TARGET_OPENCL, "generic OpenCL device", 0, 16, 1.5, 2, 200, 0, 0, 0, 0,
+        false},
+};
+const size_t seer_gpu_table_count = SEER_COUNT_OF(seer_gpu_table);
+
+static uint32_t either(uint32_t own, uint32_t usual) { return own ? own : usual; }
+
+void seer_gpu_of_device(const seer_gpu_device *device, seer_target *out) {
+  bool is_known = true;
+  if (device->kind == SEER_TARGET_OPENCL)
+    seer_gpu_of_opencl(out);
+  else
+    is_known = seer_gpu_of_architecture(device->architecture, out);
+  SEER_ASSERT(is_known, "%s: architecture %u", device->name, device->architecture);
+  seer_target_gpu *gpu = &out->gpu;
+  out->model_name = device->model_name;
+  out->is_measured = device->is_measured;
+  gpu->n_processors = device->n_processors;
+  gpu->clock_ghz = device->clock_ghz;
+  gpu->l2_bytes = MIB(device->l2_mib);
+  gpu->dram_gbs = device->dram_gbs;
+  gpu->n_fmas = either(device->n_fmas, gpu->n_fmas);
+  gpu->f16_flops = either(device->f16_flops, gpu->f16_flops);
+  gpu->bf16_flops = either(device->bf16_flops, gpu->bf16_flops);
+  gpu->tf32_flops = either(device->tf32_flops, gpu->tf32_flops);
+}
