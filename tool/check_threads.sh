@@ -1,6 +1,7 @@
 #!/bin/bash
-# ThreadSanitizer over what has threads: constants, the pool, sessions, the tuner and its workers, and a tuning of mlp whose
-# library then runs on two threads.   tool/check_threads.sh
+# ThreadSanitizer over what has threads: constants, the pool, sessions, the tuner and its workers, a tuning of mlp whose
+# library then runs on two threads, and a fleet: a tuner and workers whose broker, connections and fellows are lost.
+# tool/check_threads.sh
 set -u
 cd "$(dirname "$0")/.."
 export TSAN_OPTIONS=suppressions=$PWD/tool/tsan.txt
@@ -18,6 +19,10 @@ seer=build-tsan/familyseer
 "$seer" bench "$work/mlp/model.so" --threads 2 2>&1 | tee -a "$work/log"
 [ "${PIPESTATUS[0]}" = 0 ] || failed="$failed bench"
 ! grep -q "WARNING: ThreadSanitizer" "$work/log" || failed="$failed reports"
+
+# Workers that the test kills say nothing at their end: what was seen of any process is in a file of its own.
+TSAN_OPTIONS="$TSAN_OPTIONS log_path=$work/tsan" FAMILYSEER=$PWD/$seer tool/python.sh test/cli/test_fleet.py || failed="$failed fleet"
+cat "$work"/tsan.* 2>/dev/null && failed="$failed fleet-reports"
 
 if [ -n "$failed" ]; then
   echo "check-threads: failed:$failed"
