@@ -22,6 +22,10 @@ static json_t *best_json(const seer_task *task, const seer_record *record) {
   if (line && record->id)
     json_object_set_new(
         line, "place", json_string(seer_record_provenance_name(record->provenance)));
+  if (line && record->id) {
+    json_object_set_new(line, "worker", json_string(record->worker));
+    json_object_set_new(line, "device", json_string(record->device));
+  }
   if (line && record->ab.n_pairs > 0)
     json_object_set_new(line, "pairs",
         json_pack("{s:I, s:f, s:f, s:f, s:I}", "n", (json_int_t)record->ab.n_pairs, "speedup",
@@ -53,6 +57,14 @@ static void print_best(const seer_task *task, const seer_record *record) {
   if (record->ab.n_pairs > 0)
     printf("; in %u pairs %.2f times as fast as what took %.2f us", record->ab.n_pairs,
         record->ab.speedup, record->ab.baseline_seconds * 1e6);
+  if (record->device[0] || record->worker[0]) {
+    char name[SEER_TEXT_SAFE_LINE_BYTES], device[SEER_TEXT_SAFE_LINE_BYTES];
+    seer_text_safe_copy(
+        name, sizeof name, record->worker, strlen(record->worker), SEER_TEXT_ONE_LINE);
+    seer_text_safe_copy(
+        device, sizeof device, record->device, strlen(record->device), SEER_TEXT_ONE_LINE);
+    printf("; on %s%s%s", name, name[0] && device[0] ? ", " : "", device);
+  }
   printf("\n%s\n", record->schedule);
 }
 

@@ -67,6 +67,7 @@ typedef struct {
 typedef struct {
   seer_measured_class cls;
   uint32_t device;  // that it was timed on; 0 where the measurer has one
+  uint32_t part;  // of a device that is a worker of a fleet: which of its devices
   bool is_raced_out;  // dropped after a few runs: clearly slower than the best
   bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
   double seconds;  // of the samples: seer_timing_seconds
@@ -95,6 +96,8 @@ typedef struct {
   uint32_t n_devices, n_builders;
   const char *name[SEER_MEASURE_MAX_DEVICES];  // of a device; the measurer's
   bool is_left_out[SEER_MEASURE_MAX_DEVICES];  // it was lost for good
+  // Of one that is a worker of a fleet, its own devices by name: "cpu:0, cpu:1"; else NULL.
+  const char *parts[SEER_MEASURE_MAX_DEVICES];
   uint32_t n_rounds;  // that may be on their way at a time (send); 0: rounds are waited for
 } seer_measure_facts;
 uint32_t seer_measure_devices_left(const seer_measure_facts *facts);

@@ -24,7 +24,7 @@ struct seer_records {
 #define SEER_RECORD_COLUMNS                                                                     \
   "id, session, workload, target, schedule, class, state, seconds, reference, samples, raced, " \
   "twin, predicted, round, message, origin, place, pairs, speedup, p_value, baseline_seconds, " \
-  "baseline, judged"
+  "baseline, judged, worker, device"
 
 // What is nobody's and reads nothing but what is already there: for merging.
 SEER_MUST_USE seer_status seer_records_open_foreign(

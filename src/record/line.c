@@ -17,7 +17,7 @@ const char seer_record_line_sql[] =
     "s.version, s.rules,"
     " s.seed, m.schedule, m.class, m.state, m.seconds, m.reference, m.samples, m.raced, m.twin, "
     "m.predicted, m.round, m.origin, m.place, m.pairs, m.speedup, m.p_value, m.baseline_seconds, "
-    "m.baseline, m.judged"
+    "m.baseline, m.judged, m.worker, m.device"
     " FROM measurement m JOIN target t ON t.id = m.target JOIN workload w ON w.id = m.workload"
     " JOIN session s ON s.id = m.session ORDER BY m.id";
 
@@ -25,6 +25,24 @@ const char seer_record_line_sql[] =
 static const char *base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
+}
+
+// A name that has a host in it: who has its hash cannot be told, but told from others. "" and what
+// is a hash already stay.
+#define HASHED '#'
+#define BOARD "runner:"
+
+static const char *hashed(const char *name, seer_arena *arena) {
+  uint8_t digest[SEER_SHA256_BYTES];
+  const seer_hmac_piece piece = {name, strlen(name)};
+  if (!name[0] || name[0] == HASHED) return name;
+  seer_sha256(&piece, 1, digest);
+  return seer_arena_printf(
+      arena, "%c%02x%02x%02x%02x", HASHED, digest[0], digest[1], digest[2], digest[3]);
+}
+
+static const char *device_of(const char *device, seer_arena *arena) {
+  return strncmp(device, BOARD, strlen(BOARD)) == 0 ? hashed(device, arena) : device;
 }
 
 // NULL: one is no number, and JSON has none for it.
@@ -67,7 +85,7 @@ bool seer_record_line_put(sqlite3_stmt *row, seer_text *out) {
   seer_arena *arena = out->arena;
   json_t *line = json_pack(
       "{s:i, s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:I, s:I}, s:o, s:o, s:o,"
-      " s:f, s:f, s:o, s:b, s:b, s:f, s:I, s:o, s:o, s:o}",
+      " s:f, s:f, s:o, s:b, s:b, s:f, s:I, s:o, s:o, s:o, s:o, s:o}",
       "v", SEER_RECORD_LINE_VERSION, "target", "key", text_json(seer_sql_text(row, 0), arena),
       "features", text_json(seer_sql_text(row, 1), arena), "text",
       text_json(seer_sql_text(row, 2), arena), "workload", "structure",
@@ -84,7 +102,9 @@ bool seer_record_line_put(sqlite3_stmt *row, seer_text *out) {
       sqlite3_column_int(row, 18), "twin", sqlite3_column_int(row, 19), "predicted",
       sqlite3_column_double(row, 20), "round", (json_int_t)sqlite3_column_int64(row, 21), "origin",
       text_json(seer_sql_text(row, 22), arena), "place", text_json(seer_sql_text(row, 23), arena),
-      "pairs", pairs_of(row, arena));
+      "pairs", pairs_of(row, arena), "worker",
+      text_json(hashed(seer_sql_text(row, 30), arena), arena), "device",
+      text_json(device_of(seer_sql_text(row, 31), arena), arena));
   char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
   json_decref(line);
   if (!dump) return false;
@@ -139,13 +159,21 @@ static bool read_additions(json_t *line, seer_record_line *f, seer_arena *arena)
       read_texts(text, to, 3, arena);
 }
 
+static bool read_measurer(json_t *line, seer_record_line *f, seer_arena *arena) {
+  json_t *text[2];
+  const char **const to[2] = {&f->worker, &f->device};
+  return json_unpack(line, "{s:o, s:o}", "worker", &text[0], "device", &text[1]) == 0 &&
+      read_texts(text, to, 2, arena);
+}
+
 static bool read_fields(json_t *line, seer_record_line *f, seer_arena *arena) {
   int version = 0;
   json_t *text[13];
   const char **const to[13] = {&f->target_key, &f->features, &f->target_text, &f->structure,
       &f->shape, &f->name, &f->dag, &f->model, &f->policy, &f->version, &f->schedule, &f->cls,
       &f->state};
-  *f = (seer_record_line){.origin = "", .provenance = "here", .baseline = ""};
+  *f = (seer_record_line){
+      .origin = "", .provenance = "here", .baseline = "", .worker = "", .device = ""};
   bool is_read =
       json_unpack(line,
           "{s:i, s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:I, s:I},"
@@ -158,12 +186,14 @@ static bool read_fields(json_t *line, seer_record_line *f, seer_arena *arena) {
           &f->is_raced, "twin", &f->is_twin, "predicted", &f->predicted, "round", &f->round) == 0;
   if (!is_read || version < 1 || version > SEER_RECORD_LINE_VERSION) return false;
   if (!read_texts(text, to, SEER_COUNT_OF(to), arena)) return false;
-  return version == 1 || read_additions(line, f, arena);
+  if (version >= 2 && !read_additions(line, f, arena)) return false;
+  return version < 3 || read_measurer(line, f, arena);
 }
 
 // Names are a network's own, and shown safely wherever they are shown; they only have to be short.
 static bool has_sound_texts(const seer_record_line *f) {
-  const char *const texts[] = {f->name, f->model, f->policy, f->version, f->target_text};
+  const char *const texts[] = {
+      f->name, f->model, f->policy, f->version, f->target_text, f->worker, f->device};
   for (size_t i = 0; i < SEER_COUNT_OF(texts); i++)
     if (strlen(texts[i]) > MAX_NAME_BYTES) return false;
   return true;
@@ -208,6 +238,8 @@ seer_record_verdict seer_record_line_record(const seer_record_line *f, seer_reco
       .round = (uint32_t)f->round,
       .origin = f->origin,
       .baseline = f->baseline,
+      .worker = f->worker,
+      .device = f->device,
       .judged = f->judged};
   bool is_form = seer_measured_class_parse(f->cls, &out->cls) &&
       seer_record_state_parse(f->state, &out->state) &&

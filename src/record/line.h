@@ -1,6 +1,8 @@
 // line.h - a record as one line of JSON, self-contained: target, workload (with its DAG), schedule,
-// times, pairs. Paths, host names and messages are not written; all other texts come back byte by
-// byte. What is read may be hostile. The inside of record/ only.
+// times, pairs. Paths, host names and messages are not written: a worker, and a board, of which the
+// name has a host in it, is its hash there ("#1f2e3d4c"), so that what one has measured can be told
+// from what another one has. All other texts come back byte by byte. What is read may be hostile.
+// The inside of record/ only.
 //
 // Memory: what is read is in the line's own JSON and in the arena. Threads: any.
 #ifndef SEER_RECORD_LINE_H
@@ -10,7 +12,7 @@
 
 #include "record/internal.h"
 
-#define SEER_RECORD_LINE_VERSION 2  // 1 had no origin, place and pairs
+#define SEER_RECORD_LINE_VERSION 3  // 1 had no origin, place and pairs, 2 no worker and device
 #define SEER_RECORD_LINE_MAX_BYTES ((size_t)1 << 22)
 
 // ---- out
@@ -26,7 +28,7 @@ const char *seer_record_line_next(const char *data, size_t n_bytes, size_t *at, 
 typedef struct {
   const char *target_key, *features, *target_text, *structure, *shape, *name, *dag, *model, *policy,
       *version;
-  const char *schedule, *cls, *state, *origin, *provenance, *baseline;
+  const char *schedule, *cls, *state, *origin, *provenance, *baseline, *worker, *device;
   json_int_t rules, seed, round, n_pairs, judged;
   double seconds, reference, predicted, speedup, p_value, baseline_s;
   int is_raced, is_twin;

@@ -71,8 +71,8 @@ static seer_status look(seer_records *r, uint64_t max_checked_bytes, int *out_ve
       r, seer_schema_check(r->db, r->path, max_checked_bytes, out_version));
 }
 
-// Files of version 1, and empty ones, are read as what they would be after an update: a copy in
-// memory is updated, and the file stays as it is.
+// Files of earlier versions, and empty ones, are read as what they would be after an update: a copy
+// in memory is updated, and the file stays as it is.
 static seer_status update_copy(seer_records *r) {
   sqlite3 *file = r->db;
   r->db = NULL;
@@ -141,8 +141,8 @@ static seer_status open_to_write(seer_records *r) {
   SEER_TRY(connect(r, r->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   if (is_cut_off) SEER_TRY(seer_schema_check(r->db, r->path, MAX_CHECKED_BYTES, &version));
   SEER_TRY(use_wal(r));
-  if (version == 1)
-    seer_log(r->context, "record", 0, "%s: carried over from version 1 to %d", r->path,
+  if (version > 0 && version < SEER_RECORD_SCHEMA)
+    seer_log(r->context, "record", 0, "%s: carried over from version %d to %d", r->path, version,
         SEER_RECORD_SCHEMA);
   if (version != SEER_RECORD_SCHEMA) SEER_TRY(seer_schema_update(r->db, r->path));
   seer_os_identify(r->path, &r->id);

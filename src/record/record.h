@@ -92,6 +92,8 @@ typedef struct {
   double predicted;  // score, or 0
   uint32_t round;
   const char *message;
+  // That measured it: "" where that is not known, or, worker, where the tuning's own machine did.
+  const char *worker, *device;
   // Of a record that took turns with another schedule (n_pairs > 0; its `seconds` are ab.seconds).
   seer_measure_ab ab;
   const char *baseline;  // that schedule, as text; "" : not known
@@ -100,7 +102,7 @@ typedef struct {
 
 // `path` "" : <cache folder>/records.sqlite. Makes it, or checks it before anything is written:
 // CORRUPT says that it is damaged, INVALID that it is something else or of a later version; the
-// file is unchanged then. A file of version 1 becomes one of version 2.
+// file is unchanged then. A file of an earlier version becomes one of today's.
 SEER_MUST_USE seer_status seer_records_open(
     const seer_context *context, const char *path, seer_records **out_records);
 // For who only asks: the file is never written to, and none is made (NOT_FOUND). Where nobody else

@@ -33,26 +33,36 @@
 // The first files of version 1 had no index by time.
 static const char version_1_first[] = TABLES MEASUREMENT ");" BY_TASK;
 static const char version_1[] = TABLES MEASUREMENT ");" BY_TASK BY_TIME;
-#define MEASUREMENT_2                                                                              \
-  MEASUREMENT                                                                                      \
+#define ADDITIONS_2                                                                                \
   ", origin TEXT NOT NULL, place TEXT NOT NULL, pairs INTEGER NOT NULL, speedup REAL NOT NULL, "   \
   "p_value REAL NOT NULL, baseline_seconds REAL NOT NULL, baseline TEXT NOT NULL, judged INTEGER " \
-  "NOT NULL);" BY_TASK BY_TIME                                                                     \
-  "CREATE UNIQUE INDEX measurement_winner ON measurement(workload, target) WHERE state = "         \
+  "NOT NULL"
+#define WINNER                                                                             \
+  "CREATE UNIQUE INDEX measurement_winner ON measurement(workload, target) WHERE state = " \
   "'accepted' AND place <> 'elsewhere';"
-static const char version_2[] = TABLES MEASUREMENT_2;
+#define INDICES BY_TASK BY_TIME WINNER
+static const char version_2[] = TABLES MEASUREMENT ADDITIONS_2 ");" INDICES;
+#define MEASUREMENT_3 \
+  MEASUREMENT ADDITIONS_2 ", worker TEXT NOT NULL, device TEXT NOT NULL);" INDICES
+static const char version_3[] = TABLES MEASUREMENT_3;
 
-static const char from_version_1[] =
-    "DROP INDEX measurement_by_task;"
-    "DROP INDEX IF EXISTS measurement_by_time;"
-    "ALTER TABLE measurement RENAME TO measurement_1;" MEASUREMENT_2
+// The table is made anew: one that a column was added to is not, by its text, one that we make.
+#define ASIDE                                 \
+  "DROP INDEX measurement_by_task;"           \
+  "DROP INDEX IF EXISTS measurement_by_time;" \
+  "DROP INDEX IF EXISTS measurement_winner;"  \
+  "ALTER TABLE measurement RENAME TO measurement_old;" MEASUREMENT_3
+static const char from_version_1[] = ASIDE
     "INSERT INTO measurement SELECT id, session, workload, target, schedule, class, CASE WHEN state"
     " = 'accepted' AND id NOT IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY "
-    "workload, target ORDER BY seconds, id) AS nth FROM measurement_1 WHERE state = 'accepted' AND "
-    "class = 'ok' AND raced = 0 AND seconds >= 1e-9) WHERE nth = 1) THEN 'checked' ELSE state END,"
-    " seconds, reference, samples, raced, twin, predicted, round, message, '', 'here', 0, 0, 1, 0, "
-    "'', 0 FROM measurement_1;"
-    "DROP TABLE measurement_1;";
+    "workload, target ORDER BY seconds, id) AS nth FROM measurement_old WHERE state = 'accepted' "
+    "AND class = 'ok' AND raced = 0 AND seconds >= 1e-9) WHERE nth = 1) THEN 'checked' ELSE state "
+    "END, seconds, reference, samples, raced, twin, predicted, round, message, '', 'here', 0, 0, "
+    "1, 0, '', 0, '', '' FROM measurement_old;"
+    "DROP TABLE measurement_old;";
+static const char from_version_2[] = ASIDE
+    "INSERT INTO measurement SELECT *, '', '' FROM measurement_old;"
+    "DROP TABLE measurement_old;";
 
 // ---- SQLite's calls as statuses
 seer_status seer_sql_fail(sqlite3 *db, const char *path, int rc, const char *doing) {
@@ -181,7 +191,8 @@ static seer_status compare(sqlite3 *db, const char *path, const char *schema, bo
 
 static seer_status check_tables(sqlite3 *db, const char *path, int64_t version) {
   bool is_same = false;
-  if (version == SEER_RECORD_SCHEMA) SEER_TRY(compare(db, path, version_2, &is_same));
+  if (version == SEER_RECORD_SCHEMA) SEER_TRY(compare(db, path, version_3, &is_same));
+  if (version == 2) SEER_TRY(compare(db, path, version_2, &is_same));
   if (version == 1) SEER_TRY(compare(db, path, version_1, &is_same));
   if (version == 1 && !is_same) SEER_TRY(compare(db, path, version_1_first, &is_same));
   if (version == 0) SEER_TRY(compare(db, path, "", &is_same));
@@ -249,7 +260,10 @@ seer_status seer_schema_update(sqlite3 *db, const char *path) {
     char set[96];
     (void)snprintf(set, sizeof set, "PRAGMA user_version = %d; PRAGMA application_id = %d",
         SEER_RECORD_SCHEMA, SEER_RECORD_APPLICATION);
-    status = seer_sql_run(db, path, version == 0 ? version_2 : from_version_1);
+    status = seer_sql_run(db, path,
+        version == 0       ? version_3
+            : version == 1 ? from_version_1
+                           : from_version_2);
     if (!status) status = seer_sql_run(db, path, set);
   }
   if (!status) return seer_sql_run(db, path, "COMMIT");

@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 
-#define SEER_RECORD_SCHEMA 2  // user_version
+#define SEER_RECORD_SCHEMA 3  // user_version
 #define SEER_RECORD_APPLICATION 0x53454552  // "SEER", application_id; version 1 had none
 // Of one text or blob of a file: the texts of the largest DAGs seen have 60 KB.
 #define SEER_RECORD_MAX_VALUE_BYTES (8 << 20)
@@ -35,8 +35,9 @@ SEER_MUST_USE seer_status seer_schema_harden(sqlite3 *db, const char *path);
 // Errors: CORRUPT damaged; INVALID a database of something else, or of a later version.
 SEER_MUST_USE seer_status seer_schema_check(
     sqlite3 *db, const char *path, uint64_t max_checked_bytes, int *out_version);
-// Makes the tables in an empty database, or carries those of version 1 over, within one
-// transaction; nothing where another process was faster. Rows keep their ids. Version 1 accepted
+// Makes the tables in an empty database, or carries those of versions 1 and 2 over, within
+// one transaction; nothing where another process was faster. Rows keep their ids. Version 2 did not
+// say which worker and device had measured. Version 1 accepted
 // every measurement of a winner and kept what it was accepted by nowhere: the fastest of each task
 // stays accepted, as what `compile` took until then, with no pairs behind it.
 SEER_MUST_USE seer_status seer_schema_update(sqlite3 *db, const char *path);

@@ -200,8 +200,10 @@ seer_status seer_records_prepare_add(seer_records *r) {
   return seer_records_prepare(r,
       "INSERT INTO measurement(session, workload, target, schedule, class, state, seconds, "
       "reference, samples, raced, twin, predicted, round, message, origin, place, pairs, speedup, "
-      "p_value, baseline_seconds, baseline, judged) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?17,?,?,"
-      "?,?,CASE WHEN ?17 > 0 AND ?22 = 0 THEN CAST(strftime('%s', 'now') AS INTEGER) ELSE ?22 END)",
+      "p_value, baseline_seconds, baseline, judged, worker, device) "
+      "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?17,?,?,"
+      "?,?,CASE WHEN ?17 > 0 AND ?22 = 0 THEN CAST(strftime('%s', 'now') AS INTEGER) ELSE ?22 "
+      "END,?23,?24)",
       &r->add);
 }
 
@@ -241,6 +243,8 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
   bind_text(add, 15, record->origin);
   sqlite3_bind_text(add, 16, seer_record_provenance_name(record->provenance), -1, SQLITE_STATIC);
   bind_pairs(add, record);
+  bind_text(add, 23, record->worker);
+  bind_text(add, 24, record->device);
   SEER_TRY(seer_records_step(r, add, &has_row));
   record->id = sqlite3_last_insert_rowid(r->db);
   sqlite3_reset(add);
@@ -314,6 +318,8 @@ bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   out->message = seer_sql_text(statement, 14);
   out->origin = seer_sql_text(statement, 15);
   if (!seer_record_provenance_parse(seer_sql_text(statement, 16), &out->provenance)) return false;
+  out->worker = seer_sql_text(statement, 23);
+  out->device = seer_sql_text(statement, 24);
   return read_pairs(statement, out);
 }
 
@@ -359,6 +365,8 @@ static void keep_strings(seer_record *record, seer_arena *arena) {
   record->message = seer_arena_strdup(arena, record->message);
   record->origin = seer_arena_strdup(arena, record->origin);
   record->baseline = seer_arena_strdup(arena, record->baseline);
+  record->worker = seer_arena_strdup(arena, record->worker);
+  record->device = seer_arena_strdup(arena, record->device);
 }
 
 // The first row that can be read and, with a rule, is sound.

@@ -1,8 +1,13 @@
 # A fleet of three on a redis-server of its own: a tuning gets all its trials, each once, while workers die, the broker
 # forgets everything and letters are forged; who has not the password, or another key, gets nothing.
 # SEER_TEST: timeout=300 cost=45
+import contextlib
+import json
 import os
 import random
+import re
+import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -46,7 +51,7 @@ def refusals():
 def unlike_workers():
     """One takes twice as long for everything: the tuning finds that out, and says so while it goes on and at its end."""
     quick = fleet.start_worker()
-    slow = fleet.start_worker("--measure", "fake:slower=2:delay=20ms")
+    slow = fleet.start_worker("--measure", "fake:slower=2:delay=20ms", "--devices", "fake:0,fake:1")
     fleet.wait_for_workers(2)
     seen, tables = {}, []
 
@@ -71,9 +76,37 @@ def unlike_workers():
         expect(device["shared_rounds"] > 0 and device["measurements"] > 0 and not device["gone"], device)
         expect(any(name in line and f"{device['takes']:.2f}" in line for line in errors.splitlines()), f"no line of {name}:\n{errors}")
         expect(any(name in line and f"{device['takes']:.2f}" in line for line in tables[0].splitlines()), tables[0])
+    names_of_records(os.path.join(fleet.folder, "unlike.sqlite"), {f":{quick.pid}:": {"fake"}, f":{slow.pid}:": {"fake:0", "fake:1"}})
     for worker in (quick, slow):
         worker.terminate()
         expect(worker.wait(20) == 0, "a worker did not end well")
+
+
+def names_of_records(path, devices):
+    """Each measurement says which worker has made it, and on which of its devices; lines that travel have no host in them."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT DISTINCT worker, device, origin = 'pairs' FROM measurement").fetchall()
+    for mark, own in devices.items():
+        expect({device for worker, device, pairs in rows if mark in worker and not pairs} == own, f"{mark}: {rows}")
+    expect(all(any(mark in worker for mark in devices) for worker, _, _ in rows), f"a record without its worker: {rows}")
+
+    def records(*words, file=path):
+        out = subprocess.run([PROGRAM, "records", *words, "--records", file], env=fleet.env, capture_output=True, text=True)
+        expect(out.returncode == 0, f"records {words}: {out.stderr}")
+        return out.stdout
+    lines = records("export")
+    expect(socket.gethostname() + ":" not in lines, "a host's name is in lines that are handed on")
+    told = {(line["worker"], line["device"]) for line in map(json.loads, lines.splitlines())}
+    expect(len({worker for worker, _ in told}) == 2 and all(re.fullmatch("#[0-9a-f]{8}", worker) for worker, _ in told), told)
+    exported, other = os.path.join(fleet.folder, "lines.jsonl"), os.path.join(fleet.folder, "other.sqlite")
+    records("export", exported)
+    records("import", exported, file=other)
+    again = {(line["worker"], line["device"]) for line in map(json.loads, records("export", file=other).splitlines())}
+    expect(again == told, f"{again}, not {told}")
+    best = subprocess.run([PROGRAM, "records", "best", "squeezenet1_1", *FAKE, "--json", "--records", path], env=fleet.env,
+                          capture_output=True, text=True)
+    shown = [json.loads(line) for line in best.stdout.splitlines()]
+    expect(any(any(mark in line.get("worker", "") for mark in devices) for line in shown), f"{best.stdout}{best.stderr}")
 
 
 def misfortunes():

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 PROGRAM = os.path.abspath(os.environ.get("FAMILYSEER", "build/familyseer"))
-NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}-v2-([0-9a-f]{64})\.records\.jsonl")
+NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}-v3-([0-9a-f]{64})\.records\.jsonl")
 ROWS = ("SELECT w.structure, w.shape, t.key, m.seconds, m.schedule, m.pairs, m.judged FROM measurement m "
         "JOIN workload w ON w.id = m.workload JOIN target t ON t.id = m.target")
 folder = tempfile.mkdtemp()
@@ -72,7 +72,7 @@ def contents(shared):
     return found
 
 
-def named(data, k=0, version=2, digest=None):
+def named(data, k=0, version=3, digest=None):
     """A name that is right for these bytes, and the k-th of that sort."""
     return f"20200101T{k:06d}Z-00000000-v{version}-{digest or hashlib.sha256(data).hexdigest()}.records.jsonl"
 
@@ -177,7 +177,7 @@ def foreign(lines):
     other = json.loads(lines[3])
     other["schedule"] = "sched nothing of ours"
     strange = (json.dumps(other) + "\n").encode()
-    written = {named(whole): whole, named(no_lines): no_lines, named(odd): odd, named(whole, version=3): whole,
+    written = {named(whole): whole, named(no_lines): no_lines, named(odd): odd, named(whole, version=4): whole,
                named(strange): strange, "README.md": b"#", ".hidden.records.jsonl": b"x",
                named(whole, 7) + ".12.0.tmp": whole[:100], "my.records.jsonl": whole}
     for name, data in written.items():
@@ -192,7 +192,7 @@ def foreign(lines):
     rows = len(all_rows("host"))
     out, errors = sync("host", path("foreign"), status=1)
     for name, why in ((named(no_lines), "record 1 is no record"), (named(odd), "record 2 is no record"),
-                      (named(whole, version=3), "is of version 3, this program reads 1 to 2"), ("my.records.jsonl", "its name"),
+                      (named(whole, version=4), "is of version 4, this program reads 1 to 3"), ("my.records.jsonl", "its name"),
                       (named(b"folder"), "a folder"), (named(b"fifo"), "special file"), (named(b"zero"), "special file"),
                       (named(b"large"), "is longer than")):
         expect(any(name in line and why in line for line in errors.splitlines()), f"{name}: {why}:\n{errors}")

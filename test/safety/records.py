@@ -201,7 +201,7 @@ class Campaign:
         db = sqlite3.connect(path)
         rows = db.execute("SELECT id, session, workload, target, schedule, class, seconds, samples, origin FROM measurement WHERE place = 'here'").fetchall()
         sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        version = db.execute("PRAGMA user_version").fetchone() == (2,)
+        version = db.execute("PRAGMA user_version").fetchone() == (3,)
         db.close()
         return rows if sound and version else None
 

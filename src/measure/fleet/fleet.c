@@ -51,6 +51,7 @@ static void fleet_describe(const seer_measurer *m, seer_measure_facts *out) {
   for (uint32_t k = 0; k < roster->n; k++) {
     const seer_roster_worker *worker = &roster->worker[k];
     out->name[k] = worker->id;
+    out->parts[k] = worker->devices;
     out->is_left_out[k] = !worker->is_there;
     out->n_builders += worker->is_there ? worker->n_builders : 0;
   }

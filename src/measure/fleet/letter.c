@@ -211,6 +211,7 @@ void seer_letter_put_answer(seer_text *out, const seer_letter_answer *letter) {
   for (uint32_t i = 0; i < letter->n; i++) {
     seer_message_put_result(out, &letter->result[i]);
     seer_wire_put_u32(out, letter->result[i].is_twin);
+    seer_wire_put_u32(out, letter->result[i].part);
     seer_wire_put_f64(out, letter->result[i].build_s);
   }
 }
@@ -231,6 +232,7 @@ static void get_results(reader *r, seer_arena *arena, seer_letter_answer *out) {
     seer_measure_result *result = &out->result[i];
     seer_message_get_result_fields(r, result);
     result->is_twin = seer_wire_get_max(r, 1, "whether it is a twin") == 1;
+    result->part = seer_wire_get_max(r, SEER_MEASURE_MAX_DEVICES - 1, "a worker's device");
     result->build_s = seer_wire_get_seconds(r, "the time that it took to build");
     if (out->kind != SEER_JOB_MEASURE || result->cls != SEER_MEASURED_OK) continue;
     if (result->n_samples == 0) seer_wire_refuse(r, "a result without samples");

@@ -119,6 +119,7 @@ bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter) {
     }
     k = roster->n++;
     roster->worker[k].id = seer_arena_strdup(roster->arena, letter->id);
+    roster->worker[k].devices = seer_arena_strdup(roster->arena, letter->devices);
   }
   if (roster->worker[k].is_dismissed) return false;
   roster->worker[k].is_there = true;

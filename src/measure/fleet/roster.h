@@ -11,7 +11,7 @@
 #include "measure/fleet/hub.h"
 
 typedef struct {
-  const char *id;
+  const char *id, *devices;  // devices: "cpu:0, cpu:1"
   bool is_there, is_dismissed;
   uint32_t n_builders, n_nonsense;  // nonsense: answers
 } seer_roster_worker;

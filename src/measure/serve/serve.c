@@ -37,19 +37,14 @@ static seer_status name_worker(seer_arena *arena, const char **out) {
 
 static seer_status describe(seer_desk *desk) {
   const seer_target *target = seer_context_target(desk->context);
-  const seer_device_list *devices = seer_context_devices(desk->context);
   const char *measure = seer_context_str(desk->context, SEER_OPT_MEASURE);
   desk->own = seer_message_hello_here(target);
   desk->measurer = seer_arena_strndup(desk->arena, measure, strcspn(measure, ":"));
   SEER_TRY(name_worker(desk->arena, &desk->id));
-  seer_text names;
-  seer_text_init(&names, desk->arena);
-  for (uint32_t k = 0; k < devices->n; k++)
-    seer_text_printf(&names, "%s%s", k ? ", " : "", devices->device[k].name);
   desk->letter = (seer_letter_worker){.hello = desk->own,
       .id = desk->id,
       .target = seer_target_print(target, desk->arena),
-      .devices = names.data ? names.data : "",
+      .devices = "",
       .measurer = desk->measurer,
       .doing = ""};
   return SEER_OK;

@@ -66,6 +66,11 @@ seer_status seer_work_create(seer_desk *desk, seer_work **out) {
       seer_measure_find(seer_context_str(desk->context, SEER_OPT_MEASURE), w->options, &w->choice));
   w->pace = (seer_measure_pace){w->choice.delay_s, desk->is_stopped, desk->leave_fd};
   SEER_TRY(open_measurer(w));
+  seer_text names;
+  seer_text_init(&names, desk->arena);
+  for (uint32_t k = 0; k < w->facts.n_devices; k++)
+    seer_text_printf(&names, "%s%s", k ? ", " : "", w->facts.name[k]);
+  desk->letter.devices = names.data;
   desk->letter.n_devices = w->facts.n_devices;
   desk->letter.n_builders = w->facts.n_builders;
   return SEER_OK;
@@ -133,6 +138,7 @@ static void compare_devices(seer_work *w, const seer_measure_result *results, ui
 
 static void tell_as_first(const seer_work *w, seer_measure_result *result) {
   double slower = w->slower[result->device];
+  result->part = result->device;
   result->device = 0;
   if (result->seconds <= 0) return;
   result->seconds /= slower;

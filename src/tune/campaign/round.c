@@ -63,6 +63,7 @@ static seer_status store(seer_campaign *s, uint32_t t, const seer_proposal *prop
       .round = s->state.n_pick,
       .message = result->message};
   memcpy(record.sample, result->sample, sizeof record.sample);
+  seer_campaign_name_device(s, result->device, result->part, &record);
   SEER_TRY(seer_records_add(s->store.records, &record));
   *out_id = record.id;
   return SEER_OK;

@@ -14,6 +14,11 @@ SEER_MUST_USE seer_status seer_campaign_write(
 // Does it begin as if the records had nothing of its tasks?
 bool seer_campaign_starts_anew(const seer_campaign *campaign);
 
+// Sets which worker and device a record is of. `part`: of a worker; UINT32_MAX: which one of its
+// devices is not known. Texts in campaign->round, or the measurer's.
+void seer_campaign_name_device(
+    const seer_campaign *campaign, uint32_t device, uint32_t part, seer_record *record);
+
 // A schedule that took turns with others, and how it did.
 typedef struct {
   seer_schedule schedule;

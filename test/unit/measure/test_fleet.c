@@ -333,8 +333,9 @@ static void who_answers_nonsense_is_left_out_for_good(void **state) {
       .arena = arena,
       .own = {"0.1.0", "0123456789abcdef", 17, 100},
       .measurer = "local"};
-  const seer_letter_worker wrong = {.hello = roster.own, .id = "wrong", .measurer = "local"},
-                           good = {.hello = roster.own, .id = "good", .measurer = "local"};
+  const seer_letter_worker
+      wrong = {.hello = roster.own, .id = "wrong", .devices = "cpu", .measurer = "local"},
+      good = {.hello = roster.own, .id = "good", .devices = "cpu", .measurer = "local"};
   assert_true(seer_roster_see(&roster, &wrong) && seer_roster_see(&roster, &good));
   roster.n_there = 2;
   for (uint32_t k = 1; k < SEER_ROSTER_MOST_NONSENSE; k++) {
@@ -399,7 +400,8 @@ static void workers_that_do_not_fit_are_left_out(void **state) {
       .arena = arena,
       .own = {"0.1.0", "0123456789abcdef", 17, 100},
       .measurer = "local"};
-  seer_letter_worker good = {.hello = roster.own, .id = "good", .measurer = "local"};
+  seer_letter_worker good = {
+      .hello = roster.own, .id = "good", .devices = "cpu", .measurer = "local"};
   seer_letter_worker version = good, sources = good, target = good, fake = good;
   version.id = "version";
   version.hello.version = "0.2.0";

@@ -481,7 +481,8 @@ static void test_import_believes_nothing(void **state) {
       {"\"text\":\"cpu ", "\"text\":\"cpu  ", SEER_RECORD_BAD_TARGET},  // not as we print it
       {"-threads=", "-threads=1", SEER_RECORD_BAD_TARGET},  // another machine than its key says
       {"sched \\\"", "sched \\\"no-", SEER_RECORD_OTHER_RULES},
-      {"\"v\":2", "\"v\":3", SEER_RECORD_MALFORMED},
+      {"\"v\":3", "\"v\":4", SEER_RECORD_MALFORMED},
+      {"\"device\":", "\"device_\":", SEER_RECORD_MALFORMED},
   };
   seer_records *other;
   must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));

@@ -110,18 +110,19 @@ static void test_what_is_no_file_of_records_is_refused(void **state) {
   } cases[] = {
       {"DROP TABLE target; CREATE VIEW target AS SELECT 1 AS id, 'k' AS key, 'f' AS feature_key, "
        "'t' AS text",
-          SEER_CODE_INVALID, "its tables are not those of version 2"},
-      {"CREATE VIEW more AS SELECT 1", SEER_CODE_INVALID, "its tables are not those of version 2"},
+          SEER_CODE_INVALID, "its tables are not those of version 3"},
+      {"CREATE VIEW more AS SELECT 1", SEER_CODE_INVALID, "its tables are not those of version 3"},
       {"CREATE TRIGGER t AFTER INSERT ON measurement BEGIN DELETE FROM measurement; END",
-          SEER_CODE_INVALID, "its tables are not those of version 2"},
-      {"CREATE TABLE more(x)", SEER_CODE_INVALID, "its tables are not those of version 2"},
-      {"DROP INDEX measurement_by_time", SEER_CODE_INVALID, "not those of version 2"},
+          SEER_CODE_INVALID, "its tables are not those of version 3"},
+      {"CREATE TABLE more(x)", SEER_CODE_INVALID, "its tables are not those of version 3"},
+      {"DROP INDEX measurement_by_time", SEER_CODE_INVALID, "not those of version 3"},
       {"ALTER TABLE session ADD COLUMN more TEXT DEFAULT (1)", SEER_CODE_INVALID,
-          "its tables are not those of version 2"},
+          "its tables are not those of version 3"},
       {"PRAGMA application_id = 7", SEER_CODE_INVALID, "a database of something else"},
       {"PRAGMA user_version = 0", SEER_CODE_INVALID, "a database of something else"},
       {"PRAGMA user_version = 1", SEER_CODE_INVALID, "a database of something else"},
-      {"PRAGMA user_version = 3", SEER_CODE_INVALID, "records of version 3"},
+      {"PRAGMA user_version = 2", SEER_CODE_INVALID, "not those of version 2"},
+      {"PRAGMA user_version = 4", SEER_CODE_INVALID, "records of version 4"},
       {"PRAGMA user_version = -1", SEER_CODE_INVALID, "not a file of records"}};
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     world w;
@@ -155,7 +156,7 @@ static void put_measurements(const char *path, int n) {
       "'d'); INSERT INTO session VALUES(1, 'm', 'p', 'v', 1, 1); WITH RECURSIVE c(i) AS (SELECT 1 "
       "UNION ALL SELECT i + 1 FROM c WHERE i < %d) INSERT INTO measurement SELECT i, 1, 1, 1, "
       "printf('sched %%d %%.1000c', i, 'x'), 'ok', 'measured', 1e-3, 0, NULL, 0, 0, 0, 0, '', '', "
-      "'here', 0, 0, 1, 0, '', 0 FROM c",
+      "'here', 0, 0, 1, 0, '', 0, '', '' FROM c",
       n);
   run_sql(path, sql);
 }
@@ -287,10 +288,10 @@ static void test_a_transaction_that_was_cut_off_is_undone(void **state) {
 }
 
 // ---- the first version
-static const char old_file[] = SEER_SOURCE_DIR "/test/unit/record/old/records_1.sqlite";
+#define OLD_FILES SEER_SOURCE_DIR "/test/unit/record/old/"
 
-static void put_old_file(world *w) {
-  bytes old = read_bytes(w, old_file);
+static void put_old_file(world *w, const char *path) {
+  bytes old = read_bytes(w, path);
   must(seer_os_write_file(w->path, old.data, old.n));
 }
 
@@ -307,7 +308,7 @@ static void test_the_first_version_is_read_as_it_lies(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  put_old_file(&w);
+  put_old_file(&w, OLD_FILES "records_1.sqlite");
   bytes before = read_bytes(&w, w.path);
   seer_records *records;
   must(seer_records_open_to_read(w.context, w.path, &records));
@@ -329,7 +330,7 @@ static void test_the_first_version_is_carried_over(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  put_old_file(&w);
+  put_old_file(&w, OLD_FILES "records_1.sqlite");
   assert_int_equal(ask(w.path, "SELECT count(*) FROM measurement WHERE state = 'accepted'"), 8);
   seer_records *records;
   for (int i = 0; i < 2; i++) {
@@ -337,7 +338,7 @@ static void test_the_first_version_is_carried_over(void **state) {
     assert_int_equal(n_sound(records, w.arena), 55);
     seer_records_close(records);
   }
-  assert_int_equal(ask(w.path, "PRAGMA user_version"), 2);
+  assert_int_equal(ask(w.path, "PRAGMA user_version"), 3);
   // One winner for each of the two tasks that had any: the fastest that was accepted.
   assert_int_equal(ask(w.path, "SELECT count(*) FROM measurement WHERE state = 'accepted'"), 2);
   assert_int_equal(ask(w.path, "SELECT count(*) FROM measurement WHERE state = 'checked'"), 6);
@@ -346,6 +347,31 @@ static void test_the_first_version_is_carried_over(void **state) {
                        "'accepted' AND b.state "
                        "= 'checked' AND a.workload = b.workload AND b.seconds < a.seconds"),
       0);
+  close_world(&w);
+}
+
+// Of version 2 all that it had is there, and nobody says who has measured it.
+static void test_the_second_version_is_read_and_carried_over(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  put_old_file(&w, OLD_FILES "records_2.sqlite");
+  bytes before = read_bytes(&w, w.path);
+  seer_records *records;
+  must(seer_records_open_to_read(w.context, w.path, &records));
+  assert_int_equal(n_sound(records, w.arena), 26);
+  seer_records_close(records);
+  assert_true(same_bytes(before, read_bytes(&w, w.path)));
+  int64_t pairs = ask(w.path, "SELECT sum(id * pairs) + sum(length(samples)) FROM measurement");
+  must(seer_records_open(w.context, w.path, &records));
+  assert_int_equal(n_sound(records, w.arena), 26);
+  seer_records_close(records);
+  assert_int_equal(ask(w.path, "PRAGMA user_version"), 3);
+  assert_int_equal(
+      ask(w.path, "SELECT sum(id * pairs) + sum(length(samples)) FROM measurement"), pairs);
+  assert_int_equal(
+      ask(w.path, "SELECT count(*) FROM measurement WHERE worker = '' AND device = ''"), 26);
+  assert_int_equal(ask(w.path, "SELECT count(*) FROM measurement WHERE state = 'accepted'"), 1);
   close_world(&w);
 }
 
@@ -358,6 +384,7 @@ int main(void) {
       cmocka_unit_test(test_a_journal_that_was_left_is_read),
       cmocka_unit_test(test_a_transaction_that_was_cut_off_is_undone),
       cmocka_unit_test(test_the_first_version_is_read_as_it_lies),
-      cmocka_unit_test(test_the_first_version_is_carried_over)};
+      cmocka_unit_test(test_the_first_version_is_carried_over),
+      cmocka_unit_test(test_the_second_version_is_read_and_carried_over)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
