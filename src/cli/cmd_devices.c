@@ -23,7 +23,8 @@ static double tflops(const seer_target_gpu *gpu, double a_cycle) {
 }
 
 static const char *architecture_of(const seer_target_gpu *gpu, char out[16]) {
-  (void)snprintf(out, 16, gpu->architecture ? "sm_%u" : "", gpu->architecture);
+  out[0] = '\0';
+  if (gpu->architecture) (void)snprintf(out, 16, "sm_%u", gpu->architecture);
   return out;
 }
 

@@ -4,17 +4,16 @@
 // oldest first. `familyseer list targets` and `devices` show it then, and test_setup_occupancy
 // holds it against CUDA's own header.
 //
-// Sources. Limits: the table of compute capabilities in the CUDA C++ programming guide (13.0).
-// Checked with CUDA 13.0's tools on 2026-11-27 (for sm_70 with those of 12.9): blocks of a
-// processor, its workgroup bytes, the units that registers and bytes are given in and the parts of
-// a processor against cuda_occupancy.h; items and blocks of a processor and the workgroup bytes of
-// a block as it is against what ptxas warns of (.minnctapersm, .shared); all limits of sm_90
-// against what an H200 reports (bench/gpu/facts-h200.json). Items of a block, registers of an item,
-// and the workgroup bytes that a block may ask for are the guide's alone, but for sm_90; they are
-// within what the header takes.
-// Rates: f32 FMAs and tensor cores of the guide's table of throughputs and of NVIDIA's white papers
-// (V100, T4 "Turing", A100, H100, "Ada"), held against the devices' published TFLOP/s by
-// processors x rate x clock (test_setup_gpu). No card but an H200 was there to check them on.
+// Sources. Limits: the table of compute capabilities in the CUDA C++ programming guide. Checked on
+// 2026-11-27: all of them but the units and the schedulers against NVIDIA's own constants
+// (cuda/__device/arch_traits.h of CCCL, 004ad198); blocks of a processor, its workgroup bytes,
+// units and schedulers against cuda_occupancy.h of CUDA 13.0 (test_setup_occupancy); items and
+// blocks of a processor and the workgroup bytes of a block as it is against what ptxas 13.0 warns
+// of (peer_gpu_limits; sm_70 by 12.9's); items, blocks, registers and workgroup bytes of sm_90
+// against what an H200 reports (bench/gpu/facts-h200.json).
+// Rates: NVIDIA's white papers and data sheets, as others list them (the papers themselves were not
+// at hand), held against the devices' published TFLOP/s by processors x rate x clock
+// (test_setup_gpu). No card but an H200 was there to measure.
 #include "setup/gpu/gpu.h"
 
 #include <string.h>
