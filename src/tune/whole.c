@@ -243,7 +243,8 @@ static seer_status run(void *user) {
       .falls = SEER_NEW_ARRAY(arena, bool, n + 1),
       .has_fallen = SEER_NEW_ARRAY(arena, bool, n + 1),
       .times = {.task = SEER_NEW_ARRAY(arena, seer_pairs, n + 1)},
-      .alone = {0, SEER_NEW_ARRAY(arena, double, n + 1), SEER_NEW_ARRAY(arena, uint32_t, n + 1)}};
+      .alone = {.step_s = SEER_NEW_ARRAY(arena, double, n + 1),
+          .n_steps = SEER_NEW_ARRAY(arena, uint32_t, n + 1)}};
   bool is_compared = mark_tuned(&t) > 0;
   if (is_compared) {
     SEER_TRY(

@@ -290,7 +290,7 @@ static seer_status xgb_fit(
     seer_cost_model *model, const seer_cost_data *train, const seer_cost_data *held_out) {
   if (train->n_row == 0) return SEER_OK;
   work_alone();
-  fitting f = {NULL};
+  fitting f = {0};
   seer_status status = prepare(model, train, held_out, &f);
   if (!status) status = grow(model, &f);
   if (f.train_matrix) XGDMatrixFree(f.train_matrix);

@@ -94,7 +94,7 @@ seer_redis_reader *seer_redis_reader_create(size_t max_bytes) {
     free(reader);
     return NULL;
   }
-  redisReaderSetPrivdata(reader->hiredis, reader);
+  reader->hiredis->privdata = reader;  // the macro of it casts a pointer to int
   reader->max_bytes = reader->left_bytes = max_bytes;
   return reader;
 }
