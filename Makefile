@@ -58,6 +58,7 @@ quick: all
 	@$(CTEST) -L quick -LE full
 
 check: deps all lint
+	@tool/deps.sh gpu
 	@$(CTEST) -LE full
 
 check-full: check

@@ -22,7 +22,7 @@ static const char opencl[] =
     "#define INT64_C(x) x##L\n"
     "#define UINT64_C(x) x##UL\n"
     "#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)\n"
-    "#define N_ITEMS() ((i64)get_local_size(0))\n"
+    "#define N_ITEMS() ((i32)get_local_size(0))\n"
     "#define LOAD_GLOBAL(type, align, pointer) (*(const __global type *)(pointer))\n"
     "#define LOAD_GROUP(type, align, pointer) (*(const __local type *)(pointer))\n"
     "#define STORE_GLOBAL(type, align, pointer, value) (*(__global type *)(pointer) = (value))\n"
@@ -66,7 +66,7 @@ static const char cuda[] =
     "#define UINT64_C(x) x##ULL\n"
     "#endif\n"
     "#define BARRIER() __syncthreads()\n"
-    "#define N_ITEMS() ((i64)blockDim.x)\n"
+    "#define N_ITEMS() ((i32)blockDim.x)\n"
     "#define LOAD_GLOBAL(type, align, pointer) (*(const type *)(pointer))\n"
     "#define LOAD_GROUP(type, align, pointer) (*(const type *)(pointer))\n"
     "#define STORE_GLOBAL(type, align, pointer, value) (*(type *)(pointer) = (value))\n"
@@ -94,7 +94,7 @@ static const char cuda[] =
 static const char common[] =
     "#ifdef SEER_POISON\n"
     "#define POISON(buffer, bytes) \\\n"
-    "  for (i64 at = item; at < bytes; at += N_ITEMS()) buffer[at] = (char)-1; \\\n"
+    "  for (i32 at = item; at < bytes; at += N_ITEMS()) buffer[at] = (char)-1; \\\n"
     "  BARRIER()\n"
     "#else\n"
     "#define POISON(buffer, bytes) ((void)0)\n"
@@ -123,7 +123,7 @@ static const seer_source_frame frame_opencl = {
     .kernel = "__kernel __attribute__((reqd_work_group_size($N, 1, 1)))\nvoid $F(",
     .memory = "  __local __attribute__((aligned(64))) char $F[$N];\n",
     .numbers =
-        "  const i64 part = (i64)get_group_id(0), item = (i64)get_local_id(0);\n"
+        "  const i32 part = (i32)get_group_id(0), item = (i32)get_local_id(0);\n"
         "  (void)part, (void)item;\n",
     .global = "__global ",
     .group = "__local "};
@@ -132,7 +132,7 @@ static const seer_source_frame frame_cuda = {
     .kernel = "extern \"C\" __global__ void __launch_bounds__($N) $F(",
     .memory = "  __shared__ __align__(64) char $F[$N];\n",
     .numbers =
-        "  const i64 part = blockIdx.x, item = threadIdx.x;\n"
+        "  const i32 part = (i32)blockIdx.x, item = (i32)threadIdx.x;\n"
         "  (void)part, (void)item;\n",
     .global = "",
     .group = ""};

@@ -6,6 +6,7 @@
 //   value.c      the expression of one instruction: patterns over its arguments
 //   literal.c    names of types, constants
 //   facts.c      which values are used, how masks are kept, where slots are cut into variables
+//   ../gpu/ranges.c    of items' code, which indices are of 32 bits
 //   ../gpu/frame.c     the frame of a kernel whose parts are blocks of items
 //   c.c          plain C17: helpers on one lane
 //   ../gpu/dialects.c  OpenCL C and CUDA C
@@ -54,6 +55,9 @@ typedef struct {
   bool is_read_only;  // PTR: leads to what is only read
   bool is_later;  // INSERT: written with the last one of its vector
   bool has_kinds;  // of uses: several, not all of which are the same conversion
+  // An i64 that is written as i32; an instruction that takes all its i64 as such (a MOVE: whose
+  // bytes fit, too).
+  bool is_short, takes_short;
 } seer_source_fact;
 
 // A piece of a slot: accesses to different pieces share no byte.
@@ -122,6 +126,10 @@ const char *seer_source_fill_name(const seer_source *s, int64_t fill);
 const char *seer_source_pointer(const seer_source *s, seer_vec pointer);
 // Whether it leads to a WORKGROUP buffer.
 bool seer_source_is_of_group(const seer_source *s, seer_vec pointer);
+
+// ---- ../gpu/ranges.c
+// is_short and takes_short of s->phase; behind seer_source_find_facts.
+void seer_source_find_short(seer_source *s, uint32_t phase);
 
 // ---- ../gpu/frame.c
 // From the kernel's name to where its slots are declared, and the end of its arguments.

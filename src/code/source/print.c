@@ -69,6 +69,11 @@ static const char *type_name(const seer_source *s, const seer_vec_node *value) {
   return seer_source_type(s, (seer_vec_elem)value->elem, value->lanes);
 }
 
+// Of the variable that a value is kept in.
+static const char *value_type(const seer_source *s, uint32_t id) {
+  return s->fact[id].is_short ? "i32" : type_name(s, &s->code->node[id]);
+}
+
 static const char *load(seer_source *s, const seer_vec_node *node) {
   const char *pointer, *type = type_name(s, node);
   uint32_t align;
@@ -139,8 +144,10 @@ static const char *moved(seer_source *s, const seer_vec_node *node) {
   uint32_t bytes = seer_vec_elem_bytes((seer_vec_elem)node->of);
   const char *base = seer_source_pointer(s, node->arg[0]);
   const char *by = seer_source_operand(s, node->arg[1]);
-  return bytes == 1 ? seer_arena_printf(s->arena, "MOVE(%s, %s)", base, by)
-                    : seer_arena_printf(s->arena, "MOVE(%s, %s * %u)", base, by, bytes);
+  if (bytes == 1) return seer_arena_printf(s->arena, "MOVE(%s, %s)", base, by);
+  bool is_wider = s->fact[node->arg[1].i].is_short && !s->fact[node - s->code->node].takes_short;
+  return seer_arena_printf(
+      s->arena, "MOVE(%s, %s%s * %u)", base, is_wider ? "(i64)" : "", by, bytes);
 }
 
 // A vector from memory that is used more than once is to be loaded once; one that is only
@@ -174,7 +181,7 @@ static void put_value(seer_source *s, uint32_t id) {
     type = seer_arena_printf(
         s->arena, "%s ", seer_source_mask_type(s, s->fact[id].mask_bits, node->lanes));
   else
-    type = seer_arena_printf(s->arena, "%s ", type_name(s, node));
+    type = seer_arena_printf(s->arena, "%s ", value_type(s, id));
   give_name(s, id);
   begin_line(s);
   if (node->elem == SEER_VEC_PTR)
@@ -186,7 +193,7 @@ static void put_value(seer_source *s, uint32_t id) {
 // ---- control
 
 static void put_counters(seer_source *s, seer_vec_block body, uint32_t main_counter) {
-  const char *before = "i64 ";
+  const char *before = s->fact[main_counter].is_short ? "i32 " : "i64 ";
   for (uint32_t id = body.first; id != 0; id = s->code->node[id].next) {
     if (s->code->node[id].op != SEER_VEC_COUNTER) break;
     if (id != main_counter && s->fact[id].n_uses == 0) continue;
@@ -355,6 +362,7 @@ static void put_body(seer_source *s) {
 
 static void put_items(seer_source *s, uint32_t phase) {
   seer_source_find_facts(s);
+  seer_source_find_short(s, phase);
   s->n_name = 0;
   seer_source_begin_items(s, phase);
   put_body(s);

@@ -174,6 +174,9 @@ const char *seer_source_mask(seer_source *s, seer_vec v, uint32_t bits) {
 // The k-th argument; masks have `bits` bits.
 static const char *argument(seer_source *s, const seer_vec_node *node, uint32_t k, uint32_t bits) {
   bool is_mask = seer_source_is_mask(seer_source_at(s, node->arg[k]));
+  const seer_source_fact *own = &s->fact[node - s->code->node];
+  bool is_wider = node->elem == SEER_VEC_I64 && !own->is_short && s->fact[node->arg[k].i].is_short;
+  if (is_wider) return seer_arena_printf(s->arena, "(i64)%s", seer_source_operand(s, node->arg[k]));
   return is_mask ? seer_source_mask(s, node->arg[k], bits) : seer_source_operand(s, node->arg[k]);
 }
 
@@ -191,11 +194,13 @@ static const char *type_of(const seer_source *s, seer_vec v, uint32_t mask_bits)
 
 static const char *word(seer_source *s, seer_vec v, uint32_t bits, char letter) {
   const seer_vec_node *node = seer_source_at(s, v);
+  if (letter == 'T' && s->fact[v.i].is_short) return "i32";
   if (letter == 'T') return type_of(s, v, bits);
   if (letter == 'O') return without_sign(type_of(s, v, bits), s);
   if (letter == '!') return node->lanes == 1 ? "!" : "~";
   if (letter >= '0' && letter <= '2') return argument(s, node, (uint32_t)(letter - '0'), bits);
   const char *type = type_of(s, node->arg[0], bits);
+  if (s->fact[v.i].takes_short && strcmp(type, "i64") == 0) type = "i32";
   if (letter == 'A') return type;
   const seer_vec_node *first = seer_source_at(s, node->arg[0]);
   bool is_small = first->lanes == 1 && seer_vec_elem_bits[first->elem] < 32;

@@ -100,6 +100,38 @@ static void planted_faults_are_seen_in_code(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Indices are of 32 bits where they fit, in elements and in bytes, and else of 64.
+static void wide_indices_stay_wide(void **state) {
+  (void)state;
+  static const struct {
+    int64_t blocks;
+    const char *has, *has_not;
+  } cases[] = {
+      {1000, "const i32 v4 = v1 * 64;", "i64"},
+      // 64 million elements more than 2^31 bytes
+      {9000000, "(i64)v4 * 4", "const i64"},
+      // and more than 2^31 elements
+      {40000000, "const i64 v4 = (i64)v1 * 64;", "const i32 v4"},
+  };
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  for (uint32_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    const char *text = seer_arena_printf(arena,
+        "loop wide { input $x f32[64] of 0 output $y f32[%" PRId64
+        "] of 1 phase { parallel @b < %" PRId64
+        " stage 0 { thread @i < 64 stage 0 {\n"
+        "store $y[@b * 64 + @i] stage 0 = $x[@i] } } } }",
+        cases[k].blocks * 64, cases[k].blocks);
+    seer_loop *loop;
+    seer_vec_code *code;
+    must(seer_loop_parse("test", text, strlen(text), arena, &loop));
+    must(seer_gen_code(loop, &machine, "wide", arena, &code));
+    must(seer_source_print(code, seer_dialect_find("cuda"), arena, &text));
+    if (!strstr(text, cases[k].has) || strstr(text, cases[k].has_not)) fail_msg("%s", text);
+    seer_arena_destroy(arena);
+  }
+}
+
 // Items make no code for a target without them, not even wrong code.
 static void no_back_end_takes_items(void **state) {
   (void)state;
@@ -118,6 +150,6 @@ static void no_back_end_takes_items(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(both_back_ends_run_them_without_items),
       cmocka_unit_test(items_have_code), cmocka_unit_test(planted_faults_are_seen_in_code),
-      cmocka_unit_test(no_back_end_takes_items)};
+      cmocka_unit_test(wide_indices_stay_wide), cmocka_unit_test(no_back_end_takes_items)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
