@@ -65,7 +65,7 @@ def read_answer(payload):
             one = {'class': r.get('I'), 'message': r.text()}
             one['raced'], one['seconds'], one['run_s'], n = r.get('IddI')
             one['samples'] = [r.get('d') for _ in range(n)]
-            one['twin'], one['build_s'] = r.get('Id')
+            one['twin'], one['device'], one['build_s'] = r.get('IId')
             a['results'].append(one)
     assert r.at == len(payload), f'an answer of {len(payload)} bytes, {r.at} were read: letter.h has changed'
     return a
@@ -83,7 +83,7 @@ def print_answer(a):
     for one in a['results']:
         out += struct.pack('<I', one['class']) + text(one['message'])
         out += struct.pack('<IddI', one['raced'], one['seconds'], one['run_s'], len(one['samples']))
-        out += b''.join(struct.pack('<d', s) for s in one['samples']) + struct.pack('<Id', one['twin'], one['build_s'])
+        out += b''.join(struct.pack('<d', s) for s in one['samples']) + struct.pack('<IId', one['twin'], one['device'], one['build_s'])
     return out
 
 
