@@ -178,7 +178,7 @@ static void a_delay_is_parsed(void **state) {
     const char *text = seer_arena_printf(arena, "fake:delay=%s", bad[i]);
     refuses(seer_measure_find(text, arena, &choice), "must be a time from 0 to 60 seconds");
   }
-  refuses(seer_measure_find("fake:slow=1s", arena, &choice), "nothing behind its name but delay");
+  refuses(seer_measure_find("local:slow=1s", arena, &choice), "nothing behind its name but delay");
   refuses(seer_measure_find("replay:delay=1s", arena, &choice), "its FILE is missing");
   seer_arena_destroy(arena);
 }
