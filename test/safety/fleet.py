@@ -216,6 +216,8 @@ def check_announced(path, events):
 
 def check_own_times(path, wrong):
     """No time is another schedule's, and none was made up."""
+    for nonsense in wrong:
+        expect(not nonsense.failure, f'nonsense.py: {nonsense.failure}')
     db = sqlite3.connect(path)
     rows = db.execute("SELECT DISTINCT workload, schedule, seconds FROM measurement WHERE class = 'ok' AND round > 0").fetchall()
     db.close()

@@ -93,14 +93,22 @@ KINDS = ['cut', 'long', 'chance', 'frame', 'unsealed', 'time', 'mean', 'count', 
 
 
 class Nonsense:
-    """Makes it of good answers. `told`: times that it has made up; `count`: how often it told which."""
+    """Makes it of good answers. `told`: times that it has made up; `count`: how often it told which; `failure`: an answer that it
+    could not read, which is the test's to fail by: the worker would try without end."""
 
     def __init__(self, password, rng, share=1.0):
         self.password, self.rng, self.share = password, rng, share
-        self.told, self.count, self.before = set(), {}, []
+        self.told, self.count, self.before, self.failure = set(), {}, [], None
 
     def change(self, words):
         """A command of the worker's, as it goes on."""
+        try:
+            return self.change_answer(words)
+        except Exception as error:
+            self.failure = repr(error)
+            return words
+
+    def change_answer(self, words):
         if words[0] != b'XADD' or not words[1].startswith(b'familyseer:answers:'):
             return words
         payload = words[-1][FRAME:-SEAL]
