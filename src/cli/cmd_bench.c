@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "cli/command.h"
+#include "cli/json.h"
 #include "library/use.h"
 
 typedef struct {
@@ -65,15 +66,6 @@ static void print_samples(const samples *s, uint32_t threads, const seer_use *us
   printf("  min %.4f ms   median %.4f   mean %.4f   P90 %.4f   P95 %.4f   P99 %.4f   stddev %.4f\n",
       s->min, s->median, s->mean, s->p90, s->p95, s->p99, s->stddev);
   printf("  throughput %.2f inferences/s\n", 1000 / s->mean);
-}
-
-static seer_status emit(json_t *object) {
-  char *dump = object ? json_dumps(object, JSON_COMPACT) : NULL;
-  json_decref(object);
-  if (!dump) return SEER_FAIL(RESOURCE, "no memory for JSON");
-  puts(dump);
-  free(dump);
-  return SEER_OK;
 }
 
 // ---- profile
@@ -198,7 +190,7 @@ static seer_status bench_one(seer_context *context, seer_use *use) {
   json_t *object = is_json ? to_json(&s, threads, use) : NULL;
   if (!is_json) print_samples(&s, threads, use);
   if (seer_context_bool(context, SEER_OPT_PROFILE)) SEER_TRY(profile(use, &s, object));
-  return is_json ? emit(object) : SEER_OK;
+  return is_json ? seer_cli_put_json(object) : SEER_OK;
 }
 
 static seer_status bench_two(seer_context *context, seer_use *a, seer_use *b) {
@@ -210,7 +202,7 @@ static seer_status bench_two(seer_context *context, seer_use *a, seer_use *b) {
     json_t *object = to_json(&of_a, threads, a);
     json_object_set_new(object, "other", to_json(&of_b, threads, b));
     json_object_set_new(object, "ratio", json_real(ratio));
-    return emit(object);
+    return seer_cli_put_json(object);
   }
   print_samples(&of_a, threads, a);
   print_samples(&of_b, threads, b);

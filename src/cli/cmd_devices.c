@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/json.h"
 #include "measure/measure.h"
 #include "measure/remote/remote.h"
 #include "setup/gpu/gpu.h"
@@ -114,20 +115,11 @@ static void print_gpu(const seer_target *t, seer_arena *arena) {
   printf("target      %s\n", seer_target_print(t, arena));
 }
 
-static seer_status put_json(json_t *device) {
-  char *dump = device ? json_dumps(device, JSON_COMPACT) : NULL;
-  json_decref(device);
-  if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
-  puts(dump);
-  free(dump);
-  return SEER_OK;
-}
-
 static seer_status show_gpu(seer_context *context) {
   const seer_target *target = seer_context_target(context);
   seer_arena *arena = seer_context_arena(context);
   if (seer_context_is_set(context, SEER_OPT_DEVICES)) return seer_target_check_cpu(target);
-  if (seer_context_bool(context, SEER_OPT_JSON)) return put_json(gpu_json(target, arena));
+  if (seer_context_bool(context, SEER_OPT_JSON)) return seer_cli_put_json(gpu_json(target, arena));
   print_gpu(target, arena);
   return SEER_OK;
 }
@@ -149,7 +141,7 @@ static seer_status print_json(
     json_array_append_new(names, json_string(groups->device[k].name));
   json_object_set_new(device, "devices", names);
   json_object_set_new(device, "gpus", gpus_json(arena));
-  return put_json(device);
+  return seer_cli_put_json(device);
 }
 
 // What `tune --devices cpu` would time on, or what was named.

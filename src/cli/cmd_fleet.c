@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "cli/command.h"
+#include "cli/json.h"
 #include "measure/fleet/roster.h"
 #include "measure/fleet/tunings.h"
 
@@ -51,12 +52,7 @@ static seer_status print_worker_json(const seer_letter_worker *w, const tunings 
       "noise", w->noise, "up_s", w->up_s, "busy_s", w->busy_s, "peak_gflops", w->hello.peak_gflops,
       "rounds", (int)w->n_rounds, "candidates", (int)w->n_candidates, "doing", w->doing, "bias",
       bias_json(all, w->id));
-  char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
-  json_decref(json);
-  if (!line) return SEER_FAIL(RESOURCE, "out of memory for JSON");
-  puts(line);
-  free(line);
-  return SEER_OK;
+  return seer_cli_put_json(json);
 }
 
 // ---- for people

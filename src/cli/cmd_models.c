@@ -6,6 +6,7 @@
 
 #include "base/os.h"
 #include "cli/command.h"
+#include "cli/json.h"
 #include "front/front.h"
 #include "models/models.h"
 
@@ -65,12 +66,7 @@ static seer_status print_list(const seer_context *context, bool as_json) {
     }
   }
   if (!as_json) return SEER_OK;
-  char *text = json_dumps(array, JSON_COMPACT);
-  json_decref(array);
-  if (!text) return SEER_FAIL(RESOURCE, "out of memory for JSON");
-  puts(text);
-  free(text);
-  return SEER_OK;
+  return seer_cli_put_json(array);
 }
 
 static seer_status export_model(seer_context *context, const char *name, const char *folder) {

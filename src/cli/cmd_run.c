@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "cli/command.h"
+#include "cli/json.h"
 #include "library/use.h"
 
 // Tensor names may hold anything; a file name keeps letters, digits and - _ . ; the rest becomes _.
@@ -165,16 +166,8 @@ static seer_status run_and_show(seer_context *context, seer_use *use) {
           json_string(seer_arena_printf(use->arena, "%s.npy", names[i])));
   }
   if (!status) status = check_expected(context, use, is_json, checks, &is_ok);
-  if (!status && is_json) {
-    json_t *all = json_pack("{s:O, s:O}", "outputs", outputs, "checks", checks);
-    char *dump = all ? json_dumps(all, JSON_COMPACT) : NULL;
-    if (dump)
-      puts(dump);
-    else
-      status = SEER_FAIL(RESOURCE, "no memory for JSON");
-    free(dump);
-    json_decref(all);
-  }
+  if (!status && is_json)
+    status = seer_cli_put_json(json_pack("{s:O, s:O}", "outputs", outputs, "checks", checks));
   json_decref(outputs);
   json_decref(checks);
   if (!status && !is_ok)

@@ -6,6 +6,7 @@
 
 #include "choose/choose.h"
 #include "cli/command.h"
+#include "cli/json.h"
 #include "cli/unbuilt.h"
 #include "front/select.h"
 #include "models/models.h"
@@ -138,12 +139,7 @@ static seer_status print_json(
       "kernels", (int)n_steps(network, SEER_STEP_KERNEL), "copies",
       (int)n_steps(network, SEER_STEP_COPY), "views", (int)n_steps(network, SEER_STEP_VIEW),
       "not_built", unbuilt, "tasks", tasks);
-  char *dump = all ? json_dumps(all, JSON_COMPACT) : NULL;
-  json_decref(all);
-  if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
-  puts(dump);
-  free(dump);
-  return SEER_OK;
+  return seer_cli_put_json(all);
 }
 
 static seer_status run(seer_context *context, int argc, char **argv) {

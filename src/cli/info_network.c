@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/info.h"
+#include "cli/json.h"
 #include "cli/unbuilt.h"
 #include "front/bind.h"
 #include "front/front.h"
@@ -133,13 +134,7 @@ static seer_status show(
         values_json(graph, graph->output, graph->n_output, arena), "bound",
         bound_json(graph, arena), "operators", by_op, "weight_bytes", (json_int_t)weight_bytes,
         "not_built", unbuilt, "problem", cannot ? seer_status_message(cannot) : "");
-    char *dump = info ? json_dumps(info, JSON_COMPACT) : NULL;
-    if (dump)
-      puts(dump);
-    else
-      status = SEER_FAIL(RESOURCE, "no memory for JSON");
-    free(dump);
-    json_decref(info);
+    status = seer_cli_put_json(info);
   } else {
     printf("%-12s%s\n", "model", seer_text_safe(arena, graph->name));
     if (opset > 0) printf("%-12s%d\n", "opset", opset);

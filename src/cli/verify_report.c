@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/json.h"
+
 static const char *safe(const seer_verify_report *r, const char *name) {
   return seer_text_safe(r->arena, name);
 }
@@ -195,11 +197,7 @@ void seer_report_layers(seer_verify_report *r, const seer_layers_verdict *v) {
 seer_status seer_report_end(seer_verify_report *r, bool is_ok) {
   if (!r->is_json) return SEER_OK;
   if (r->root) json_object_set_new(r->root, "ok", json_boolean(is_ok));
-  char *dump = r->root ? json_dumps(r->root, JSON_COMPACT) : NULL;
-  json_decref(r->root);
+  json_t *root = r->root;
   r->root = r->set = NULL;
-  if (!dump) return SEER_FAIL(RESOURCE, "no memory for JSON");
-  puts(dump);
-  free(dump);
-  return SEER_OK;
+  return seer_cli_put_json(root);
 }
