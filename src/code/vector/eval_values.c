@@ -186,11 +186,11 @@ static bool watch(seer_vec_machine *m, uint32_t id, int64_t offset, uint32_t n_b
   if (buf == SEER_VEC_NO_BUF || m->shadow[buf].n == 0) return true;
   seer_shadow *shadow = &m->shadow[buf];
   uint32_t elem_bytes = seer_dtype_bytes(m->code->loop->buf[buf].dtype);
-  uint32_t item = m->item + (shadow->is_argument ? (uint32_t)m->part * m->n_items : 0), other;
+  uint32_t before = (uint32_t)m->part * m->n_items, other;
   bool is_store = seer_vec_is_store(&m->code->node[id]);
   for (int64_t at = offset / elem_bytes; at * elem_bytes < offset + n_bytes; at++) {
     seer_shadow_verdict verdict =
-        seer_shadow_touch(shadow, is_store, (uint64_t)at, item, m->epoch, &other);
+        seer_shadow_touch(shadow, is_store, (uint64_t)at, before, m->item, m->epoch, &other);
     // What was never written is not known, and a fault where that matters.
     if (verdict == SEER_SHADOW_FINE || verdict == SEER_SHADOW_UNWRITTEN) continue;
     seer_vec_fault(m, id, "item %u, element %" PRId64 " of $%s: %s", m->item, at,

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-seer_items seer_items_of(const seer_loop *loop, uint32_t id) {
-  seer_items items = {.n_items = 1};
-  while (id != 0 && loop->node[id].kind == SEER_NODE_FOR &&
-      loop->node[id].ann == SEER_LOOP_THREAD && items.n < SEER_MAX_RANK) {
+static seer_items chain_of(const seer_loop *loop, uint32_t id, seer_loop_ann ann) {
+  seer_items items = {.n_items = 1, .body = id};
+  while (id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == ann &&
+      items.n < SEER_MAX_RANK) {
     items.loop[items.n++] = id;
     bool is_large = __builtin_mul_overflow(items.n_items, loop->node[id].extent, &items.n_items) ||
         items.n_items > INT32_MAX;
@@ -14,6 +14,24 @@ seer_items seer_items_of(const seer_loop *loop, uint32_t id) {
     items.body = id = loop->node[id].body;
   }
   return items;
+}
+
+seer_items seer_items_of(const seer_loop *loop, uint32_t id) {
+  return chain_of(loop, id, SEER_LOOP_THREAD);
+}
+
+seer_items seer_items_of_grid(const seer_loop *loop, uint32_t phase) {
+  return chain_of(loop, loop->phase[phase], SEER_LOOP_PARALLEL);
+}
+
+void seer_items_place(
+    const seer_loop *loop, const seer_items *items, int64_t number, int64_t *inout_var) {
+  for (uint32_t k = items->n; k-- > 0;) {
+    const seer_loop_node *node = &loop->node[items->loop[k]];
+    seer_division d = seer_divide(number, node->extent);
+    inout_var[node->var] = d.remainder;
+    number = d.quotient;
+  }
 }
 
 static int64_t most_items(const seer_loop *loop, uint32_t id) {

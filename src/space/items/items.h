@@ -22,6 +22,12 @@ typedef struct {
 
 // The nest that begins at node `id`, a THREAD loop. n_items is at most INT32_MAX.
 seer_items seer_items_of(const seer_loop *loop, uint32_t id);
+// The grid of a phase, its leading PARALLEL loops, the same way: n_items are its parts.
+seer_items seer_items_of_grid(const seer_loop *loop, uint32_t phase);
+// Sets the variables of these loops to what item (or part) number `number` has. Whether bounds cut
+// it off is for the caller to see.
+void seer_items_place(
+    const seer_loop *loop, const seer_items *items, int64_t number, int64_t *inout_var);
 // Items of a block: as many as the largest nest of the phase has. 0: it is no block program.
 int64_t seer_items_of_phase(const seer_loop *loop, uint32_t phase);
 

@@ -111,7 +111,7 @@ static void touch(judge *j, const seer_reach *reach, const seer_reach_access *ac
   uint32_t other = SEER_SHADOW_NOBODY;
   seer_shadow *shadow = &j->shadow[reach->buf];
   seer_shadow_verdict verdict =
-      seer_shadow_touch(shadow, access->is_write, (uint64_t)offset, j->item, j->epoch, &other);
+      seer_shadow_touch(shadow, access->is_write, (uint64_t)offset, 0, j->item, j->epoch, &other);
   if (verdict != SEER_SHADOW_FINE) refuse(j, access, reach->buf, at, verdict, other);
 }
 
@@ -135,22 +135,20 @@ static void run_item(judge *j, const seer_reach *reach, uint32_t id) {
   }
 }
 
+// Whether the item, or part, whose variables are set, runs.
+static bool runs(judge *j, const seer_items *items) {
+  for (uint32_t k = 0; k < items->n; k++) {
+    const seer_loop_node *node = &j->loop->node[items->loop[k]];
+    if (j->var[node->var] >= turns(j, node)) return false;
+  }
+  return true;
+}
+
 static void run_nest(judge *j, const seer_reach *reach, const seer_items *items) {
   for (int64_t item = 0; item < items->n_items && !j->status; item++) {
-    int64_t rest = item;
-    bool runs = true;
-    for (uint32_t k = items->n; k-- > 0;) {
-      const seer_loop_node *node = &j->loop->node[items->loop[k]];
-      seer_division d = seer_divide(rest, node->extent);
-      j->var[node->var] = d.remainder;
-      rest = d.quotient;
-    }
-    for (uint32_t k = 0; k < items->n && runs; k++) {
-      const seer_loop_node *node = &j->loop->node[items->loop[k]];
-      runs = j->var[node->var] < turns(j, node);
-    }
+    seer_items_place(j->loop, items, item, j->var);
     j->item = (uint32_t)item;
-    if (runs) run_item(j, reach, items->body);
+    if (runs(j, items)) run_item(j, reach, items->body);
   }
 }
 
@@ -321,37 +319,23 @@ static void add_lets(judge *j) {
 
 static void run_phase(judge *j) {
   const seer_loop *loop = j->loop;
-  uint32_t grid[SEER_MAX_RANK], n = 0, body = loop->phase[j->phase];
-  while (loop->node[body].kind == SEER_NODE_FOR && loop->node[body].ann == SEER_LOOP_PARALLEL &&
-      n < SEER_MAX_RANK) {
-    grid[n++] = body;
-    j->is_fixed[loop->node[body].var] = true;
-    body = loop->node[body].body;
-  }
-  make_plans(j, body, false);
+  seer_items grid = seer_items_of_grid(loop, j->phase);
+  for (uint32_t k = 0; k < grid.n; k++) j->is_fixed[loop->node[grid.loop[k]].var] = true;
+  make_plans(j, grid.body, false);
   if (j->status) return;
   add_lets(j);
   seer_signature *of_block =
       seer_signature_make(loop, j->is_fixed, j->root, j->extent, j->n_root, j->arena);
   seer_map *seen = seer_map_create(j->arena);
-  int64_t n_parts = seer_loop_phase_parts(loop, j->phase);
-  if (!is_few(j, "the grid", n_parts)) return;
-  for (int64_t part = 0; part < n_parts && !j->status; part++) {
-    int64_t rest = part;
-    bool runs = true;
-    for (uint32_t k = n; k-- > 0;) {
-      const seer_loop_node *node = &loop->node[grid[k]];
-      j->var[node->var] = rest % node->extent;
-      rest /= node->extent;
-    }
-    for (uint32_t k = 0; k < n && runs; k++)
-      runs = j->var[loop->node[grid[k]].var] < turns(j, &loop->node[grid[k]]);
+  if (!is_few(j, "the grid", grid.n_items)) return;
+  for (int64_t part = 0; part < grid.n_items && !j->status; part++) {
+    seer_items_place(loop, &grid, part, j->var);
     uint64_t signature = seer_signature_now(of_block, value, j);
-    if (!runs || seer_map_get(seen, signature, NULL)) continue;
+    if (!runs(j, &grid) || seer_map_get(seen, signature, NULL)) continue;
     seer_map_set(seen, signature, 1);
     j->epoch++;
     for (uint32_t b = 0; b < loop->n_buf; b++) seer_shadow_clear(&j->shadow[b]);
-    run_block(j, body);
+    run_block(j, grid.body);
   }
 }
 

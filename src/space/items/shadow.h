@@ -49,8 +49,11 @@ seer_shadow_verdict seer_shadow_read(
     seer_shadow *shadow, uint64_t at, uint32_t item, uint64_t epoch, uint32_t *out_other);
 seer_shadow_verdict seer_shadow_write(
     seer_shadow *shadow, uint64_t at, uint32_t item, uint64_t epoch, uint32_t *out_other);
+// Either; `before`: the items of all blocks in front of this one, which arguments are told apart
+// by.
 static inline seer_shadow_verdict seer_shadow_touch(seer_shadow *shadow, bool is_write, uint64_t at,
-    uint32_t item, uint64_t epoch, uint32_t *out_other) {
+    uint32_t before, uint32_t item, uint64_t epoch, uint32_t *out_other) {
+  if (shadow->is_argument) item += before;
   return is_write ? seer_shadow_write(shadow, at, item, epoch, out_other)
                   : seer_shadow_read(shadow, at, item, epoch, out_other);
 }

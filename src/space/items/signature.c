@@ -68,21 +68,14 @@ static void add_term(maker *m, component *c, seer_expr fixed, int64_t coef) {
   c->term[c->n++] = (struct signature_term){fixed, coef};
 }
 
-typedef struct {
-  maker *m;
-} adding;
-
 static void add_variable(void *user, seer_expr e) {
-  maker *m = ((adding *)user)->m;
+  maker *m = user;
   const seer_expr_node *node = seer_expr_at(&m->loop->expr, e);
   if (node->op == SEER_EXPR_VAR && m->is_fixed[node->ref]) add_term(m, add_component(m), e, 1);
 }
 
 // All that it depends on, as it is.
-static void add_raw(maker *m, seer_expr e) {
-  adding a = {m};
-  seer_expr_visit(&m->loop->expr, e, add_variable, &a);
-}
+static void add_raw(maker *m, seer_expr e) { seer_expr_visit(&m->loop->expr, e, add_variable, m); }
 
 // The fixed part of a sum; *out_low, *out_high: the range of the rest. False where the sum has a
 // part that is neither (which is then in the signature as it is), or the range is not known.

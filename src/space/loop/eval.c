@@ -27,10 +27,9 @@ typedef struct {
 static void watch(machine *m, uint32_t buf, int64_t offset, bool is_write) {
   seer_shadow *shadow = &m->shadow[buf];
   if (shadow->n == 0) return;
-  uint32_t item = m->item, other;
-  if (shadow->is_argument) item += m->block * (uint32_t)m->n_items;
-  seer_shadow_verdict verdict =
-      seer_shadow_touch(shadow, is_write, (uint64_t)offset, item, m->epoch, &other);
+  uint32_t other;
+  seer_shadow_verdict verdict = seer_shadow_touch(shadow, is_write, (uint64_t)offset,
+      m->block * (uint32_t)m->n_items, m->item, m->epoch, &other);
   if (verdict == SEER_SHADOW_FINE || m->status) return;
   m->status = SEER_FAIL(INVALID, "loop %s: block %u: item %u %s element %" PRId64 " of $%s, and %s",
       m->loop->name, m->block, m->item, is_write ? "writes" : "reads", offset,
@@ -162,13 +161,9 @@ static void run_items(machine *m, uint32_t id) {
   for (int64_t k = 0; k < items.n_items; k++) m->order[k] = (uint32_t)k;
   if (m->shuffle) seer_rng_shuffle_u32(m->shuffle, m->order, (size_t)items.n_items);
   for (int64_t k = 0; k < items.n_items && !m->status; k++) {
-    int64_t rest = m->item = m->order[k];
     bool runs = true;
-    for (uint32_t l = items.n; l-- > 0;) {
-      const seer_loop_node *node = &m->loop->node[items.loop[l]];
-      m->var[node->var] = rest % node->extent;
-      rest /= node->extent;
-    }
+    m->item = m->order[k];
+    seer_items_place(m->loop, &items, m->item, m->var);
     for (uint32_t l = 0; l < items.n && runs; l++) {
       const seer_loop_node *node = &m->loop->node[items.loop[l]];
       runs = node->bound.i == 0 || m->var[node->var] < eval(m, node->bound).i;

@@ -252,7 +252,12 @@ static seer_status check_annotation(
       return SEER_FAIL(INVALID,
           "@%s: a thread loop inside of a nest is the whole body of another thread loop", name);
     }
-    int64_t n_items = is_further ? 0 : seer_items_of(v->loop, id).n_items;
+    if (is_further) return SEER_OK;
+    seer_items items = seer_items_of(v->loop, id);
+    int64_t n_items = items.n_items;
+    const seer_loop_node *inside = &v->loop->node[items.body];
+    if (items.body != 0 && inside->kind == SEER_NODE_FOR && inside->ann == SEER_LOOP_THREAD)
+      return SEER_FAIL(INVALID, "@%s: a nest of more than %d thread loops", name, SEER_MAX_RANK);
     if (n_items <= SEER_ITEMS_MAX) return SEER_OK;
     return SEER_FAIL(
         INVALID, "@%s: a nest of %" PRId64 " items, allowed %d", name, n_items, SEER_ITEMS_MAX);

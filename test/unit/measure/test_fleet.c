@@ -325,14 +325,18 @@ static void a_task_is_settled_when_what_is_certain_is_known(void **state) {
 }
 
 // ---- the roster
+static seer_roster roster_of(seer_context *context, seer_arena *arena) {
+  return (seer_roster){.context = context,
+      .arena = arena,
+      .own = {"0.1.0", "0123456789abcdef", 17, 100},
+      .measurer = "local"};
+}
+
 static void who_answers_nonsense_is_left_out_for_good(void **state) {
   (void)state;
   seer_context *context = seer_context_create_default();
   seer_arena *arena = seer_arena_create("roster");
-  seer_roster roster = {.context = context,
-      .arena = arena,
-      .own = {"0.1.0", "0123456789abcdef", 17, 100},
-      .measurer = "local"};
+  seer_roster roster = roster_of(context, arena);
   const seer_letter_worker
       wrong = {.hello = roster.own, .id = "wrong", .devices = "cpu", .measurer = "local"},
       good = {.hello = roster.own, .id = "good", .devices = "cpu", .measurer = "local"};
@@ -359,10 +363,7 @@ static void what_another_version_writes_is_named(void **state) {
   seer_arena *arena = seer_arena_create("roster"), *scratch = seer_arena_create("scratch");
   seer_hub hub = {
       .context = context, .address = {.shown = "here"}, .key = seer_hmac_key_of("secret", 6)};
-  seer_roster roster = {.context = context,
-      .arena = arena,
-      .own = {"0.1.0", "0123456789abcdef", 17, 100},
-      .measurer = "local"};
+  seer_roster roster = roster_of(context, arena);
   seer_redis_reply name = {.kind = SEER_REDIS_TEXT, .text = "other", .n = 5},
                    names = {.kind = SEER_REDIS_ARRAY, .n = 1, .element = &name};
   seer_text payload, sealed;
@@ -396,10 +397,7 @@ static void workers_that_do_not_fit_are_left_out(void **state) {
   (void)state;
   seer_context *context = seer_context_create_default();
   seer_arena *arena = seer_arena_create("roster");
-  seer_roster roster = {.context = context,
-      .arena = arena,
-      .own = {"0.1.0", "0123456789abcdef", 17, 100},
-      .measurer = "local"};
+  seer_roster roster = roster_of(context, arena);
   seer_letter_worker good = {
       .hello = roster.own, .id = "good", .devices = "cpu", .measurer = "local"};
   seer_letter_worker version = good, sources = good, target = good, fake = good;

@@ -95,6 +95,14 @@ static void refusals(void **state) {
       {"barrier for @k < 4 stage 0 { store $y[@k] stage 0 = 0.0 }", "a phase without items"},
       {"thread @t < 64 stage 0 { thread @u < 64 stage 0 { store $y[0] stage 0 = 0.0 } }",
           "4096 items, allowed 1024"},
+      {"thread @a < 1 stage 0 { thread @b < 1 stage 0 { thread @c < 1 stage 0 { thread @d < 1 "
+       "stage 0 {"
+       "thread @e < 1 stage 0 { thread @f < 1 stage 0 { thread @g < 1 stage 0 { thread @h < 1 "
+       "stage 0 {"
+       "thread @i < 1 stage 0 { thread @j < 1 stage 0 { thread @k < 1 stage 0 { thread @l < 1 "
+       "stage 0 {"
+       "thread @m < 1 stage 0 { store $y[@m] stage 0 = 0.0 } } } } } } } } } } } } }",
+          "more than 12 thread loops"},
       {"vector @v < 4 stage 0 { thread @t < 4 stage 0 { store $y[@t] stage 0 = 0.0 } }",
           "vector loop"},
       {"alloc $w stage 0 thread @t < 4 stage 0 { store $w[@t] stage 0 = 0.0 }\n"
