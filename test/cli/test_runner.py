@@ -135,13 +135,14 @@ def a_library():
     check_trials(events, 24)
     out = run("verify", os.path.join(library, "model.so"), "mlp", key=None)
     expect(out.returncode == 0, f"verify: {out.stdout}{out.stderr}")
-    # One at a time: who comes second is told.
-    silent = subprocess.Popen([PROGRAM, "tune", "mlp", "--devices", board.device, "--runner-key", KEY, "--trials", "400", "--records", os.path.join(folder, "busy.sqlite")], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # One at a time: who comes second waits some seconds, and is told. The tuning takes longer on any machine.
+    silent = subprocess.Popen([PROGRAM, "tune", "mlp", "--devices", board.device, "--runner-key", KEY, "--measure", "local:delay=500ms", "--trials", "400", "--records", os.path.join(folder, "busy.sqlite")], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # It asks what the board is first, and has it only then: a runner there is no sign of that.
     for _ in range(200):
-        if board.runners():
+        out = run("devices", "--devices", board.device)
+        if out.returncode != 0 or silent.poll() is not None:
             break
         time.sleep(0.05)
-    out = run("devices", "--devices", board.device)
     expect(out.returncode == 1 and "in use by another tuning" in out.stderr, out.stderr)
     silent.kill()
     silent.wait()
