@@ -179,11 +179,12 @@ void seer_gen_store_target(
       seer_vec p = seer_access_lane_pointer(g, addr, elem, base, l);
       seer_vec cond =
           seer_gen_and(g, uniform, mask.i != 0 ? seer_vec_extract(g->b, mask, l) : SEER_GEN_NONE);
-      seer_vec one = seer_vec_extract(g->b, v, l);
-      if (g->machine->tile.has_items)
-        store_when(g, addr, one, p, cond);
-      else
-        plain_store(g, addr, one, seer_access_choose(g, cond, p, g->scratch), elem_bytes);
+      if (g->machine->tile.has_items) {
+        store_when(g, addr, seer_vec_extract(g->b, v, l), p, cond);
+        continue;
+      }
+      p = seer_access_choose(g, cond, p, g->scratch);
+      plain_store(g, addr, seer_vec_extract(g->b, v, l), p, elem_bytes);
     }
   }
 }
