@@ -85,8 +85,8 @@ CODE = [
     # ---- code of kernels
     F("an element behind the last is safe", "guard", ACCESS + "pointer.c", "return low >= 0 && high < g->loop->buf[addr->buf].n_elems;",
       "return low >= 0 && high <= g->loop->buf[addr->buf].n_elems;", "test_property_bounds|test_property_vector|test_property_codegen"),
-    F("scattered stores without their guard", "guard", ACCESS + "access.c", "seer_access_choose(g, cond, p, g->scratch),",
-      "seer_access_choose(g, cond, p, p),", "test_property_vector|test_property_codegen|test_code_vector"),
+    F("scattered stores without their guard", "guard", ACCESS + "access.c", "seer_access_choose(g, cond, p, g->scratch);",
+      "seer_access_choose(g, cond, p, p);", "test_property_vector|test_property_codegen|test_code_vector"),
     F("loops run once at least", "guard", GEN + "loop.c", "    may_be_empty = plan->bound_low < 1;\n",
       "    may_be_empty = plan->bound_low < 0;\n", "test_property_codegen|test_property_vector|golden_code"),
     F("vectors of a tail are whole ones", "lanes", GEN + "copies.c", "seer_gen_const_i64(g, plan->lanes - 1)", "seer_gen_const_i64(g, 0)",
