@@ -57,13 +57,23 @@ static const seer_target_model models[] = {
     {"GenuineIntel", 6, 0x6a, 0x6c, {"icelake-server", "skylake", NULL}},
     {"GenuineIntel", 6, 0x7d, 0x8d, {"icelake-client", "skylake", NULL}},
     {"GenuineIntel", 6, 0x55, 0x55, {"cascadelake", "skylake-avx512", "skylake", NULL}},
+    {"GenuineIntel", 6, 0xa7, 0xa7, {"icelake-client", "skylake", NULL}},  // Rocket Lake
     {"GenuineIntel", 6, 0x97, 0xbf, {"alderlake", "skylake", NULL}},
     {"GenuineIntel", 6, 0x4e, 0x5e, {"skylake", NULL}},
     {"GenuineIntel", 6, 0x3c, 0x4f, {"haswell", NULL}},
 };
 
-// When the processor is not in the table.
-static const char *const fallbacks[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64"};
+// By the features alone, the newest of the vendor first; any vendor's at the end.
+static const struct {
+  const char *vendor;
+  const char *cpus[8];
+} by_features[] = {
+    {"AuthenticAMD", {"znver5", "znver4", "znver3", NULL}},
+    {"GenuineIntel",
+        {"graniterapids", "sapphirerapids", "icelake-server", "cascadelake", "skylake-avx512",
+            "alderlake", NULL}},
+    {"", {"x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64", NULL}},
+};
 
 const seer_target_cpu *seer_target_find_cpu(const char *name) {
   for (size_t i = 0; i < SEER_COUNT_OF(cpus); i++) {
@@ -122,16 +132,50 @@ static const seer_target_cpu *first_that_fits(
   return NULL;
 }
 
-const seer_target_cpu *seer_target_match_cpu(
+// Whether code for `a` needs a feature that code for `b` does not.
+static bool needs_more(const seer_target_cpu *a, const seer_target_cpu *b) {
+  for (const char *at = a->needs; *at; at += *at == ',') {
+    size_t n = strcspn(at, ",");
+    bool is_of_b = false;
+    for (const char *other = b->needs; *other && !is_of_b; other += *other == ',') {
+      size_t n_other = strcspn(other, ",");
+      is_of_b = n_other == n && memcmp(other, at, n) == 0;
+      other += n_other;
+    }
+    if (!is_of_b) return true;
+    at += n;
+  }
+  return false;
+}
+
+static const seer_target_cpu *match_model(
     const char *vendor, uint32_t family, uint32_t model, const char *features) {
   for (size_t i = 0; i < SEER_COUNT_OF(models); i++) {
     const seer_target_model *m = &models[i];
-    if (strcmp(m->vendor, vendor) != 0 || m->family != family || model < m->first_model ||
-        model > m->last_model)
-      continue;
-    const seer_target_cpu *cpu = first_that_fits(m->cpus, SEER_COUNT_OF(m->cpus), features);
-    if (cpu) return cpu;
-    break;
+    if (strcmp(m->vendor, vendor) == 0 && m->family == family && model >= m->first_model &&
+        model <= m->last_model)
+      return first_that_fits(m->cpus, SEER_COUNT_OF(m->cpus), features);
   }
-  return first_that_fits(fallbacks, SEER_COUNT_OF(fallbacks), features);
+  return NULL;
+}
+
+static const seer_target_cpu *match_features(const char *vendor, const char *features) {
+  for (size_t i = 0; i < SEER_COUNT_OF(by_features); i++) {
+    if (by_features[i].vendor[0] && strcmp(by_features[i].vendor, vendor) != 0) continue;
+    const seer_target_cpu *cpu =
+        first_that_fits(by_features[i].cpus, SEER_COUNT_OF(by_features[i].cpus), features);
+    if (cpu) return cpu;
+  }
+  return NULL;
+}
+
+// A hypervisor can hide features, and make a model's number up (a machine with tiles and AVX-512
+// called itself Rocket Lake, and had been taken for its neighbours of 256 bits); it can't add
+// features.
+const seer_target_cpu *seer_target_match_cpu(
+    const char *vendor, uint32_t family, uint32_t model, const char *features) {
+  const seer_target_cpu *of_model = match_model(vendor, family, model, features);
+  const seer_target_cpu *of_features = match_features(vendor, features);
+  SEER_ASSERT(of_features != NULL, "no processor has features '%s'", features);
+  return of_model && !needs_more(of_features, of_model) ? of_model : of_features;
 }

@@ -24,7 +24,8 @@ typedef struct {
 } seer_target_model;
 
 const seer_target_cpu *seer_target_find_cpu(const char *name);  // NULL when unknown
-// The best entry for the processor that `features` (sorted list, "+a,+b") allows; never NULL.
+// The best entry for the processor that `features` (sorted list, "+a,+b") allows; by the features
+// alone where they are more than the model has. Never NULL.
 const seer_target_cpu *seer_target_match_cpu(
     const char *vendor, uint32_t family, uint32_t model, const char *features);
 bool seer_target_has_feature(const char *features, const char *name);

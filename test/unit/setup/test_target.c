@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "setup/context.h"
+#include "setup/isa.h"
 #include "setup/target.h"
 #include "setup/target_table.h"
 #include "support/test_arena.h"
@@ -281,9 +282,31 @@ static void masked_features_choose_a_lesser_cpu(void **state) {
   assert_string_equal(seer_target_match_cpu("Nobody", 1, 1, avx2)->name, "x86-64-v3");
   assert_string_equal(seer_target_match_cpu("Nobody", 1, 1, "")->name, "x86-64");
   assert_string_equal(seer_target_match_cpu("GenuineIntel", 6, 0x55, avx2)->name, "skylake");
+  assert_string_equal(seer_target_match_cpu("AuthenticAMD", 0x20, 1, avx2)->name, "znver3");
   assert_true(seer_target_has_feature(avx2, "avx"));
   assert_false(seer_target_has_feature(avx2, "av"));
   assert_false(seer_target_has_feature("-avx", "avx"));
+}
+
+static void made_up_models_go_by_features(void **state) {
+  (void)state;
+  static const struct {
+    const char *from;  // whose features the machine shows
+    uint32_t model;
+    const char *expected;
+  } cases[] = {{"sapphirerapids", 0xa7, "sapphirerapids"},
+      {"sapphirerapids", 0x8f, "sapphirerapids"}, {"graniterapids", 0x3c, "graniterapids"},
+      {"graniterapids", 0xff, "graniterapids"}, {"icelake-client", 0xa7, "icelake-client"},
+      {"icelake-client", 0x7e, "icelake-client"}, {"icelake-client", 0x6a, "icelake-server"},
+      {"alderlake", 0x97, "alderlake"}, {"alderlake", 0xff, "alderlake"},
+      {"skylake-avx512", 0x55, "skylake-avx512"}, {"skylake", 0x5e, "skylake"},
+      {"haswell", 0x3c, "haswell"}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    const char *features;
+    assert_null(seer_isa_cpu_features(SEER_ISA_X86_64, cases[i].from, arena, &features));
+    assert_string_equal(seer_target_match_cpu("GenuineIntel", 6, cases[i].model, features)->name,
+        cases[i].expected);
+  }
 }
 
 static void keys_see_what_they_should(void **state) {
@@ -347,6 +370,7 @@ int main(void) {
       cmocka_unit_test(known_processors_are_those_of_llvm),
       cmocka_unit_test(bad_texts_are_refused),
       cmocka_unit_test(masked_features_choose_a_lesser_cpu),
+      cmocka_unit_test(made_up_models_go_by_features),
       cmocka_unit_test(keys_see_what_they_should),
       cmocka_unit_test(measured_speeds_are_numbers),
   };
