@@ -22,6 +22,10 @@ static void compute_product(const float *const *input, float *output) {
   product(input, output, 100, 72, 41, true);
 }
 
+static void compute_wide(const float *const *input, float *output) {
+  product(input, output, 100, 88, 44, true);
+}
+
 static void compute_stages(const float *const *input, float *output) {
   product(input, output, 48, 32, 40, false);
 }
@@ -71,6 +75,7 @@ const block_program block_programs[N_BLOCK_PROGRAMS] = {
     {"reduction", 1, compute_reduction, 1e-6F},
     {"softmax", 1, compute_softmax, 1e-6F},
     {"conv", 2, compute_conv, 1e-6F},
+    {"wide", 2, compute_wide, 1e-6F},
 };
 
 const block_program *block_program_named(const char *name) {

@@ -14,7 +14,7 @@ typedef struct {
   float tolerance;  // of the largest value
 } block_program;
 
-#define N_BLOCK_PROGRAMS 5
+#define N_BLOCK_PROGRAMS 6
 extern const block_program block_programs[N_BLOCK_PROGRAMS];
 const block_program *block_program_named(const char *name);
 

@@ -85,17 +85,50 @@ static seer_vec divide_value(seer_gen *g, seer_vec v, int64_t d, bool is_mod, bo
       g, is_negative, seer_vec2(g->b, SEER_VEC_SUB, quotient, seer_gen_const_i64(g, 1)), quotient);
 }
 
-static bool divide(void *user, const seer_sum *x, int64_t d, bool is_mod, bool is_known,
+// The same; of items, once for all copies.
+static seer_vec divided(seer_gen *g, seer_vec v, int64_t d, bool is_mod, bool is_natural) {
+  enum { TAG_QUOTIENT = 300, TAG_REST };
+  uint32_t tag = is_mod ? TAG_REST : TAG_QUOTIENT;
+  if (!g->machine->tile.has_items) return divide_value(g, v, d, is_mod, is_natural);
+  seer_vec known = seer_gen_memo_find(g, tag, v, SEER_GEN_NONE, d);
+  if (known.i != 0) return known;
+  known = divide_value(g, v, d, is_mod, is_natural);
+  seer_gen_memo_add(g, tag, v, SEER_GEN_NONE, d, known);
+  return known;
+}
+
+// What a constant of the sum is above a multiple of `d` and of all coefficients: 4y + 3, by 8, is
+// divided as 4y is. Of items: the copies of a loop of four elements then lie behind each other.
+static int64_t loose(const seer_gen *g, const seer_sum *x, int64_t d) {
+  int64_t step = d;
+  for (uint32_t k = 0; k < x->n; k++) {
+    for (int64_t rest = x->term[k].coef; rest != 0;) {
+      int64_t t = step % rest;
+      step = rest;
+      rest = t;
+    }
+  }
+  if (step < 0) step = -step;
+  return g->machine->tile.has_items ? seer_floor_mod(x->c, step) : 0;
+}
+
+static bool divide(void *user, const seer_sum *of, int64_t d, bool is_mod, bool is_known,
     int64_t low, int64_t high, seer_sum *out) {
   seer_gen *g = user;
+  int64_t above = loose(g, of, d);
+  seer_sum whole = *of, *x = &whole;
+  whole.c -= above;
+  low -= is_known ? above : 0;
+  high -= is_known ? above : 0;
   for (uint32_t k = 0; k < x->n; k++) {
     if (seer_gen_value_of(&x->term[k]).i == 0) return false;  // a hull
   }
   uint32_t depth = x->n ? x->term[x->n - 1].depth : 0;
-  seer_vec v = divide_value(g, seer_gen_sum_value(g, x), d, is_mod, is_known && low >= 0);
+  seer_vec v = divided(g, seer_gen_sum_value(g, x), d, is_mod, is_known && low >= 0);
   int64_t q_low = is_known ? seer_floor_div(low, d) : INT64_MIN,
           q_high = is_known ? seer_floor_div(high, d) : INT64_MAX;
-  *out = sum_of_value(g, v, depth, is_mod ? 0 : q_low, is_mod ? d - 1 : q_high);
+  *out = sum_of_value(g, v, depth, is_mod ? 0 : q_low, is_mod ? d - 1 - above : q_high);
+  if (is_mod) out->c += above;
   return true;
 }
 

@@ -317,6 +317,9 @@ seer_gen_value seer_gen_load_target(
 void seer_gen_store_target(
     seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
 
+// ../access/wide.c: of a block program's code, accesses to neighbours as one of several lanes.
+void seer_gen_join_accesses(seer_vec_code *code);
+
 // The address of an item's element of a PRIVATE buffer: what its item says goes.
 void seer_gen_own_address(seer_gen *g, seer_gen_addr *addr);
 

@@ -36,6 +36,20 @@ static const char opencl[] =
     "typedef uint u32;\n"
     "typedef ulong u64;\n"
     "typedef float f32;\n"
+    "typedef char2 i8x2;\n"
+    "typedef char4 i8x4;\n"
+    "typedef char8 i8x8;\n"
+    "typedef short2 i16x2;\n"
+    "typedef short4 i16x4;\n"
+    "typedef short8 i16x8;\n"
+    "typedef int2 i32x2;\n"
+    "typedef int4 i32x4;\n"
+    "typedef long2 i64x2;\n"
+    "typedef float2 f32x2;\n"
+    "typedef float4 f32x4;\n"
+    "#define PACK2(type, a, b) ((type)(a, b))\n"
+    "#define PACK4(type, a, b, c, d) ((type)(a, b, c, d))\n"
+    "#define PACK8(type, a, b, c, d, e, f, g, h) ((type)(a, b, c, d, e, f, g, h))\n"
     "#define bitcast_f32_i32(x) as_int(x)\n"
     "#define bitcast_i32_f32(x) as_float(x)\n"
     "HELPER f32 sqrt_f32(f32 x) { return sqrt(x); }\n"
@@ -46,6 +60,7 @@ static const char opencl[] =
     "#endif\n"
     "#ifdef cl_khr_fp64\n"
     "typedef double f64;\n"
+    "typedef double2 f64x2;\n"
     "#define bitcast_f64_i64(x) as_long(x)\n"
     "#define bitcast_i64_f64(x) as_double(x)\n"
     "HELPER f64 sqrt_f64(f64 x) { return sqrt(x); }\n"
@@ -81,6 +96,25 @@ static const char cuda[] =
     "typedef unsigned long long u64;\n"
     "typedef float f32;\n"
     "typedef double f64;\n"
+    "#define LANES2(type, bytes) struct __align__(bytes) type##x2 { type s0, s1; }\n"
+    "#define LANES4(type, bytes) struct __align__(bytes) type##x4 { type s0, s1, s2, s3; }\n"
+    "#define LANES8(type, bytes) \\\n"
+    "  struct __align__(bytes) type##x8 { type s0, s1, s2, s3, s4, s5, s6, s7; }\n"
+    "LANES2(i8, 2);\n"
+    "LANES4(i8, 4);\n"
+    "LANES8(i8, 8);\n"
+    "LANES2(i16, 4);\n"
+    "LANES4(i16, 8);\n"
+    "LANES8(i16, 16);\n"
+    "LANES2(i32, 8);\n"
+    "LANES4(i32, 16);\n"
+    "LANES2(i64, 16);\n"
+    "LANES2(f32, 8);\n"
+    "LANES4(f32, 16);\n"
+    "LANES2(f64, 16);\n"
+    "#define PACK2(type, a, b) (type{a, b})\n"
+    "#define PACK4(type, a, b, c, d) (type{a, b, c, d})\n"
+    "#define PACK8(type, a, b, c, d, e, f, g, h) (type{a, b, c, d, e, f, g, h})\n"
     "#define bitcast_f32_i32(x) __float_as_int(x)\n"
     "#define bitcast_i32_f32(x) __int_as_float(x)\n"
     "#define bitcast_f64_i64(x) __double_as_longlong(x)\n"
@@ -99,6 +133,7 @@ static const char common[] =
     "#else\n"
     "#define POISON(buffer, bytes) ((void)0)\n"
     "#endif\n"
+    "#define LANE(x, lane) ((x).s##lane)\n"
     "#define MOVE(pointer, by) ((pointer) + (by))\n"
     "#define PREFETCH(pointer, level) ((void)(pointer))\n"
     "#define FENCE() ((void)0)\n";
@@ -139,12 +174,12 @@ static const seer_source_frame frame_cuda = {
 
 const seer_dialect seer_dialect_opencl = {.name = "opencl",
     .doc = "OpenCL C 1.2, block programs",
-    .max_lanes = 1,
+    .max_lanes = 8,
     .put_prelude = put_opencl,
     .frame = &frame_opencl};
 
 const seer_dialect seer_dialect_cuda = {.name = "cuda",
     .doc = "CUDA C, block programs",
-    .max_lanes = 1,
+    .max_lanes = 8,
     .put_prelude = put_cuda,
     .frame = &frame_cuda};

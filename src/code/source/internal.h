@@ -34,6 +34,8 @@ typedef struct {
   // in front of the type of a pointer to an argument, to a block's memory
   const char *global, *group;
 } seer_source_frame;
+// Of such a dialect an item computes on one lane; loads and stores have several, which are taken
+// apart by LANE(v, k) and put together by PACK4(f32x4, a, b, c, d).
 
 struct seer_dialect {
   const char *name, *doc;
@@ -139,6 +141,9 @@ void seer_source_begin_items(seer_source *s, uint32_t phase);
 const char *seer_source_operand(seer_source *s, seer_vec v);
 // A value of i1 lanes as integers of `bits` bits.
 const char *seer_source_mask(seer_source *s, seer_vec v, uint32_t bits);
+// `one`, an expression for each lane, as a value of so many lanes.
+const char *seer_source_lanes(
+    seer_source *s, const char *type, const char *const *one, uint32_t lanes);
 // The right side of a value's definition.
 const char *seer_source_value(seer_source *s, seer_vec v);
 

@@ -74,6 +74,16 @@ static const char *value_type(const seer_source *s, uint32_t id) {
   return s->fact[id].is_short ? "i32" : type_name(s, &s->code->node[id]);
 }
 
+// What a masked load of an item is where it is not done: constants, if there are several lanes.
+static const char *otherwise(seer_source *s, seer_vec v) {
+  const seer_vec_node *node = seer_source_at(s, v);
+  if (node->lanes == 1) return seer_source_operand(s, v);
+  const char *one[SEER_SOURCE_MAX_LANES];
+  for (uint32_t l = 0; l < node->lanes; l++)
+    one[l] = seer_source_literal(s, (seer_vec_elem)node->elem, 1, node->bits, 0);
+  return seer_source_lanes(s, type_name(s, node), one, node->lanes);
+}
+
 static const char *load(seer_source *s, const seer_vec_node *node) {
   const char *pointer, *type = type_name(s, node);
   uint32_t align;
@@ -82,10 +92,12 @@ static const char *load(seer_source *s, const seer_vec_node *node) {
   const char *word = access_word(s, "LOAD", node->arg[0]);
   if (node->op == SEER_VEC_LOAD)
     return seer_arena_printf(s->arena, "%s(%s, %u, %s)", word, type, align, pointer);
-  if (s->dialect->frame)
+  if (s->dialect->frame) {
+    const seer_vec_node *mask = seer_source_at(s, node->arg[1]);
     return seer_arena_printf(s->arena, "%s ? %s(%s, %u, %s) : %s",
-        seer_source_operand(s, node->arg[1]), word, type, align, pointer,
-        seer_source_operand(s, node->arg[2]));
+        seer_source_operand(s, node->lanes > 1 ? mask->arg[0] : node->arg[1]), word, type, align,
+        pointer, otherwise(s, node->arg[2]));
+  }
   uint32_t bits = seer_vec_elem_bits[node->elem];
   return seer_arena_printf(s->arena, "load_masked_%s(%s, %s, %s)", type, pointer,
       seer_source_mask(s, node->arg[1], bits), seer_source_operand(s, node->arg[2]));
@@ -158,7 +170,7 @@ static const char *kept(seer_source *s, uint32_t id, const char *text) {
   uint32_t slot;
   int64_t at;
   bool is_variable = seer_source_into_slot(s, node->arg[0], &slot, &at);
-  if (node->lanes == 1 || !s->fact[id].has_kinds || is_variable) return text;
+  if (node->lanes == 1 || !s->fact[id].has_kinds || is_variable || s->dialect->frame) return text;
   return seer_arena_printf(s->arena, "keep_%s(%s)", type_name(s, node), text);
 }
 
@@ -438,6 +450,27 @@ static seer_status check_lanes(const seer_vec_code *code, const seer_dialect *di
   return SEER_OK;
 }
 
+// Several lanes are loaded, all of them or none, and stored, and nothing is computed on them.
+static bool is_of_item(const seer_vec_code *code, const seer_vec_node *node) {
+  if (node->op == SEER_VEC_SELECT && node->elem == SEER_VEC_PTR) return false;
+  if (node->lanes <= 1 || node->op == SEER_VEC_SLOT) return true;
+  switch ((int)node->op) {
+    case SEER_VEC_LOAD_MASKED:
+      return seer_vec_at(code, node->arg[1])->op == SEER_VEC_SPLAT &&
+          seer_vec_is_const(code, node->arg[2]) && seer_vec_at(code, node->arg[2])->imm == 0;
+    case SEER_VEC_SPLAT:
+      return node->elem == SEER_VEC_I1;
+    case SEER_VEC_CONST:
+    case SEER_VEC_UNDEF:
+    case SEER_VEC_LOAD:
+    case SEER_VEC_INSERT:
+    case SEER_VEC_STORE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Who has items writes what items do, and nothing that is chosen, or kept in bytes.
 static seer_status check_items(const seer_vec_code *code, const seer_dialect *dialect) {
   for (uint32_t p = 0; p < code->n_phase; p++) {
@@ -448,8 +481,7 @@ static seer_status check_items(const seer_vec_code *code, const seer_dialect *di
   for (uint32_t id = 1; dialect->frame && id < code->n; id++) {
     uint8_t op = code->node[id].op;
     if (op == SEER_VEC_FILL || op == SEER_VEC_LOOKUP || op == SEER_VEC_SCRATCH ||
-        op == SEER_VEC_STORE_MASKED ||
-        (op == SEER_VEC_SELECT && code->node[id].elem == SEER_VEC_PTR))
+        op == SEER_VEC_STORE_MASKED || !is_of_item(code, &code->node[id]))
       return SEER_FAIL(UNSUPPORTED, "%s: dialect %s has no %s", code->loop->name, dialect->name,
           seer_vec_ops[op].text);
   }

@@ -278,6 +278,23 @@ static const char *lane_of(seer_source *s, seer_vec v, uint32_t bits, uint32_t l
   return seer_arena_printf(s->arena, "%s[%u]", all, l);
 }
 
+const char *seer_source_lanes(
+    seer_source *s, const char *type, const char *const *one, uint32_t lanes) {
+  bool is_packed = s->dialect->frame != NULL;
+  seer_text text;
+  seer_text_init(&text, s->arena);
+  if (is_packed)
+    seer_text_printf(&text, "PACK%u(%s, ", lanes, type);
+  else
+    seer_text_printf(&text, "(%s){", type);
+  for (uint32_t l = 0; l < lanes; l++) {
+    if (l > 0) seer_text_put(&text, l % 8 == 0 ? ",\n        " : ", ");
+    seer_text_put(&text, one[l]);
+  }
+  seer_text_put(&text, is_packed ? ")" : "}");
+  return text.data;
+}
+
 // A row of INSERTs: all lanes at once, if there are that many.
 static const char *insert(seer_source *s, seer_vec v) {
   const seer_vec_node *node = seer_source_at(s, v);
@@ -290,15 +307,9 @@ static const char *insert(seer_source *s, seer_vec v) {
     if (!lane[one->imm]) lane[one->imm] = bits ? seer_arena_printf(s->arena, "-%s", text) : text;
     at = one->arg[0];
   } while (s->fact[at.i].is_later);
-  seer_text text;
-  seer_text_init(&text, s->arena);
-  seer_text_printf(&text, "(%s){", type_of(s, v, bits));
-  for (uint32_t l = 0; l < node->lanes; l++) {
-    if (l > 0) seer_text_put(&text, l % 8 == 0 ? ",\n        " : ", ");
-    seer_text_put(&text, lane[l] ? lane[l] : lane_of(s, at, bits, l));
-  }
-  seer_text_put(&text, "}");
-  return text.data;
+  for (uint32_t l = 0; l < node->lanes; l++)
+    if (!lane[l]) lane[l] = lane_of(s, at, bits, l);
+  return seer_source_lanes(s, type_of(s, v, bits), lane, node->lanes);
 }
 
 static const char *shuffle(seer_source *s, const seer_vec_node *node, uint32_t bits) {
@@ -330,6 +341,9 @@ static const char *between_lanes(seer_source *s, seer_vec v) {
       if (first->lanes == 1) return fill_in(s, v, from, "$0");
       if (first->op == SEER_VEC_SPLAT && !seer_source_is_spread_half(s, first))
         return seer_source_operand(s, first->arg[0]);
+      if (s->dialect->frame)
+        return seer_arena_printf(
+            s->arena, "LANE(%s, %" PRId64 ")", argument(s, node, 0, from), node->imm);
       return seer_arena_printf(s->arena, "%s[%" PRId64 "]%s", argument(s, node, 0, from), node->imm,
           first->elem == SEER_VEC_I1 ? " != 0" : "");
     case SEER_VEC_INSERT:

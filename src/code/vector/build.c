@@ -20,7 +20,7 @@ seer_vec_code *seer_vec_code_create(const seer_loop *loop, seer_arena *arena) {
   return code;
 }
 
-static seer_vec new_node(seer_vec_code *code, const seer_vec_node *node) {
+seer_vec seer_vec_add_node(seer_vec_code *code, const seer_vec_node *node) {
   size_t cap = code->cap;
   code->node = SEER_GROW(code->arena, seer_vec_node, code->node, code->n, &cap);
   code->cap = (uint32_t)cap;
@@ -34,7 +34,7 @@ seer_vec_block *seer_vec_open_block(const seer_vec_builder *b) {
 }
 
 static seer_vec append(seer_vec_builder *b, const seer_vec_node *node) {
-  seer_vec v = new_node(b->code, node);
+  seer_vec v = seer_vec_add_node(b->code, node);
   seer_vec_block *block = seer_vec_open_block(b);
   if (block->last != 0)
     b->code->node[block->last].next = v.i;
@@ -69,7 +69,7 @@ static seer_vec unique(seer_vec_code *code, const seer_vec_node *node) {
         old->bits == node->bits && old->imm == node->imm)
       return (seer_vec){i};
   }
-  seer_vec v = new_node(code, node);
+  seer_vec v = seer_vec_add_node(code, node);
   code->node[v.i].next = *bucket;
   *bucket = v.i;
   return v;
@@ -336,7 +336,7 @@ seer_vec seer_vec_slot(
       .lanes = (uint16_t)lanes,
       .align = (uint16_t)align,
       .imm = n};
-  seer_vec v = new_node(b->code, &node);
+  seer_vec v = seer_vec_add_node(b->code, &node);
   size_t cap = phase->cap_slot;
   phase->slot = SEER_GROW(b->code->arena, seer_vec, phase->slot, phase->n_slot, &cap);
   phase->cap_slot = (uint32_t)cap;
@@ -482,7 +482,7 @@ seer_vec seer_vec_begin_loop(seer_vec_builder *b, seer_vec n, bool runs, uint32_
 
 seer_vec seer_vec_counter(seer_vec_builder *b, uint32_t loop, int64_t step) {
   seer_vec_node node = {.op = SEER_VEC_COUNTER, .elem = SEER_VEC_I64, .lanes = 1, .imm = step};
-  seer_vec v = new_node(b->code, &node);
+  seer_vec v = seer_vec_add_node(b->code, &node);
   seer_vec_block *body = &b->code->node[loop].body[0];
   b->code->node[v.i].next = body->first;
   body->first = v.i;
@@ -497,3 +497,12 @@ void seer_vec_begin_when(seer_vec_builder *b, seer_vec cond) {
 void seer_vec_otherwise(seer_vec_builder *b) { b->open[b->depth - 1].side = 1; }
 
 void seer_vec_end(seer_vec_builder *b) { b->depth--; }
+
+// ---- changes
+
+void seer_vec_link(
+    seer_vec_code *code, seer_vec_block *block, const uint32_t *instructions, uint32_t n) {
+  *block = (seer_vec_block){n > 0 ? instructions[0] : 0, n > 0 ? instructions[n - 1] : 0};
+  for (uint32_t k = 0; k < n; k++)
+    code->node[instructions[k]].next = k + 1 < n ? instructions[k + 1] : 0;
+}

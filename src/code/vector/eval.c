@@ -59,7 +59,9 @@ static void make_objects(seer_vec_machine *m, void *const *data) {
     }
     m->object[m->n_object++] = (seer_vec_object){.bytes = data[b],
         .n_bytes = buf->n_elems * size,
-        .align = is_packed ? SEER_VEC_BASE_ALIGN : size,
+        .align = is_packed ? SEER_VEC_BASE_ALIGN
+            : m->has_items ? SEER_VEC_ITEMS_ALIGN
+                           : size,
         .is_fixed = is_packed || buf->storage == SEER_STORE_INPUT,
         .is_shared = true};
   }
@@ -151,6 +153,7 @@ seer_status seer_vec_eval_traffic(const seer_vec_code *code, void *const *data,
   for (uint32_t p = 0; p < code->n_phase; p++) {
     int64_t n_items = seer_items_of_phase(code->loop, p);
     if (n_items > m.most_items) m.most_items = (uint32_t)n_items;
+    m.has_items = m.has_items || n_items > 0;
   }
   make_objects(&m, data);
   make_values(&m);

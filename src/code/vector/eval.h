@@ -13,7 +13,8 @@
 #include "space/items/shadow.h"
 
 // What the code may count on (code/kernel.h): packed weights, the scratch and a block's memory are
-// aligned to so many bytes, other buffers to their elements.
+// aligned to so many bytes, other buffers to their elements, or to SEER_VEC_ITEMS_ALIGN where a
+// phase has items.
 #define SEER_VEC_BASE_ALIGN 64
 
 typedef struct {
@@ -51,6 +52,7 @@ typedef struct {
   bool *hazy;
   // Items
   uint32_t most_items, n_items;  // of any phase, of this one's parts; 1: no items
+  bool has_items;  // a phase has
   uint32_t item;
   uint32_t n_lane;  // of all instructions
   uint32_t *all_into;  // as above, item after item

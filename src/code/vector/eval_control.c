@@ -113,29 +113,51 @@ static bool is_done(const seer_vec_machine *m, const seer_vec_node *node) {
   return true;
 }
 
-static void count_access(seer_vec_machine *m, uint32_t id, group all) {
-  const seer_vec_node *node = &m->code->node[id];
-  bool is_group = m->code->loop->buf[node->buf].storage == SEER_STORE_WORKGROUP;
-  int64_t unit_bytes = is_group ? 4 : SEER_VEC_SECTOR_BYTES;
+// Adds the units of an access by the items of all.item[*io_k] on that belong together, `n_together`
+// that follow each other; *io_k is behind them.
+static units units_of(seer_vec_machine *m, const seer_vec_node *node, group all,
+    uint32_t n_together, int64_t unit_bytes, uint32_t *io_k) {
+  units touched = {.n = 0};
   uint32_t width = seer_vec_access_bytes(m->code, node);
+  uint32_t together = all.item[*io_k] / n_together;
+  for (; *io_k < all.n && all.item[*io_k] / n_together == together; ++*io_k) {
+    choose(m, &all, *io_k);
+    if (!is_done(m, node)) continue;
+    int64_t offset = (int64_t)*seer_vec_lanes_of(m, node->arg[0]);
+    for (int64_t at = offset / unit_bytes; at * unit_bytes < offset + width; at++)
+      add_unit(&touched, at);
+  }
+  return touched;
+}
+
+// A block's memory gives 128 bytes a turn: a warp that wants 8 or 16 bytes an item is served by
+// halves or quarters, one after another, and only what one of these wants is in each other's way.
+static void count_group_access(seer_vec_machine *m, const seer_vec_node *node, group all) {
+  uint32_t width = seer_vec_access_bytes(m->code, node);
+  uint32_t n_together = width <= 4 ? SEER_VEC_WARP : SEER_VEC_WARP * 4 / width;
+  uint32_t last_warp = UINT32_MAX;
+  if (n_together == 0) n_together = 1;
   for (uint32_t k = 0; k < all.n;) {
     uint32_t warp = all.item[k] / SEER_VEC_WARP;
-    units touched = {.n = 0};
-    for (; k < all.n && all.item[k] / SEER_VEC_WARP == warp; k++) {
-      choose(m, &all, k);
-      if (!is_done(m, node)) continue;
-      int64_t offset = (int64_t)*seer_vec_lanes_of(m, node->arg[0]);
-      for (int64_t at = offset / unit_bytes; at * unit_bytes < offset + width; at++)
-        add_unit(&touched, at);
-    }
+    units touched = units_of(m, node, all, n_together, 4, &k);
     if (touched.n == 0) continue;
-    if (is_group) {
-      m->traffic->group_requests++;
-      m->traffic->group_turns += most_of_a_bank(&touched);
-    } else {
-      m->traffic->requests++;
-      m->traffic->sectors += touched.n;
-    }
+    m->traffic->group_requests += warp != last_warp;
+    m->traffic->group_turns += most_of_a_bank(&touched);
+    last_warp = warp;
+  }
+}
+
+static void count_access(seer_vec_machine *m, uint32_t id, group all) {
+  const seer_vec_node *node = &m->code->node[id];
+  if (m->code->loop->buf[node->buf].storage == SEER_STORE_WORKGROUP) {
+    count_group_access(m, node, all);
+    return;
+  }
+  for (uint32_t k = 0; k < all.n;) {
+    units touched = units_of(m, node, all, SEER_VEC_WARP, SEER_VEC_SECTOR_BYTES, &k);
+    if (touched.n == 0) continue;
+    m->traffic->requests++;
+    m->traffic->sectors += touched.n;
   }
 }
 

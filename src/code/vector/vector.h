@@ -61,6 +61,11 @@ typedef struct {
 } seer_vec;
 
 #define SEER_VEC_NO_BUF UINT32_MAX
+// Of block programs: what the code of an item may count on. Arguments are aligned to the longest
+// access of an item (a part of another tensor's memory begins at a multiple of it, too), a block's
+// memory to more.
+#define SEER_VEC_ITEMS_ALIGN 16
+#define SEER_VEC_GROUP_ALIGN 64
 #define SEER_VEC_MAX_LANES 256
 #define SEER_VEC_TABLE_BYTES 256  // of a LOOKUP
 #define SEER_VEC_PICKS 16  // elements that a PICK picks from
@@ -254,6 +259,13 @@ seer_vec seer_vec_counter(seer_vec_builder *b, uint32_t loop, int64_t step);
 void seer_vec_begin_when(seer_vec_builder *b, seer_vec cond);
 void seer_vec_otherwise(seer_vec_builder *b);
 void seer_vec_end(seer_vec_builder *b);  // of the innermost LOOP or WHEN
+
+// ---- changing what is built
+// An instruction that is in no block yet. Pointers into code->node are of no use after it.
+seer_vec seer_vec_add_node(seer_vec_code *code, const seer_vec_node *node);
+// `block` is these instructions, one after another.
+void seer_vec_link(
+    seer_vec_code *code, seer_vec_block *block, const uint32_t *instructions, uint32_t n);
 
 // ---- turns.c: order of instructions that do not need each other
 // Where the open block ends now.

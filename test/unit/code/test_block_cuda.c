@@ -41,17 +41,24 @@ static uint64_t group_bytes(const seer_loop *loop) {
   return n;
 }
 
-static void check_program(
-    seer_nvrtc *nvrtc, const block_program *program, uint32_t sm, seer_arena *arena) {
+static const seer_vec_code *build_program(seer_nvrtc *nvrtc, const block_program *program,
+    uint32_t sm, seer_arena *arena, seer_nvrtc_program *out) {
   const seer_gen_machine machine = seer_gen_machine_of_items();
   const seer_dialect *cuda = seer_dialect_find("cuda");
   seer_loop *loop = block_program_parse(program, block_program_text(program, arena), arena);
   seer_vec_code *code;
   const char *texts[2] = {seer_source_prelude(cuda, arena)};
-  seer_nvrtc_program built;
   must(seer_gen_code(loop, &machine, program->name, arena, &code));
   must(seer_source_print(code, cuda, arena, &texts[1]));
-  must(seer_nvrtc_build(nvrtc, program->name, texts, 2, sm, arena, &built));
+  must(seer_nvrtc_build(nvrtc, program->name, texts, 2, sm, arena, out));
+  return code;
+}
+
+static void check_program(
+    seer_nvrtc *nvrtc, const block_program *program, uint32_t sm, seer_arena *arena) {
+  seer_nvrtc_program built;
+  const seer_vec_code *code = build_program(nvrtc, program, sm, arena, &built);
+  const seer_loop *loop = code->loop;
   assert_int_equal(built.kernels.n, 1);
   const seer_cubin_kernel *kernel = &built.kernels.kernel[0];
   assert_string_equal(kernel->name, code->phase[0].name);
@@ -81,6 +88,22 @@ static void programs_compile(void **state) {
     }
   }
   assert_true(n >= SEER_COUNT_OF(sms));  // CUDA 12's knows all of them
+}
+
+// Fetches, what is read of them, and sums that are written: 16 bytes each.
+static void neighbours_are_one_access(void **state) {
+  compilers *c = *state;
+  static const char *const kinds[] = {
+      "ld.global.nc", "st.global", "ld.shared", "st.shared"};  // of the program, each by fours only
+  seer_arena *arena = seer_arena_create("test");
+  seer_nvrtc_program built;
+  build_program(c->nvrtc[0], block_program_named("wide"), 80, arena, &built);
+  for (uint32_t k = 0; k < SEER_COUNT_OF(kinds); k++) {
+    if (!strstr(built.ptx, seer_arena_printf(arena, "%s.v4.f32", kinds[k])) ||
+        strstr(built.ptx, seer_arena_printf(arena, "%s.f32", kinds[k])))
+      fail_msg("%s: %s", kinds[k], built.ptx);
+  }
+  seer_arena_destroy(arena);
 }
 
 static void refusals_say_why(void **state) {
@@ -160,6 +183,7 @@ int main(void) {
   compilers c = {0};
   open_all(&c);
   const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(programs_compile, &c),
+      cmocka_unit_test_prestate(neighbours_are_one_access, &c),
       cmocka_unit_test_prestate(refusals_say_why, &c),
       cmocka_unit_test_prestate(spills_are_seen, &c),
       cmocka_unit_test_prestate(damaged_binaries_are_refused, &c)};

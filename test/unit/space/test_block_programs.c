@@ -20,7 +20,7 @@ static void texts_are_fixpoints(void **state) {
 static void programs_are_proved(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  static const int64_t n_items[N_BLOCK_PROGRAMS] = {64, 128, 64, 16, 64};
+  static const int64_t n_items[N_BLOCK_PROGRAMS] = {64, 128, 64, 16, 64, 64};
   for (uint32_t k = 0; k < N_BLOCK_PROGRAMS; k++) {
     const char *text = block_program_text(&block_programs[k], arena);
     seer_loop *loop = block_program_parse(&block_programs[k], text, arena);
