@@ -21,7 +21,9 @@ seer=build-tsan/familyseer
 ! grep -q "WARNING: ThreadSanitizer" "$work/log" || failed="$failed reports"
 
 # Workers that the test kills say nothing at their end: what was seen of any process is in a file of its own.
-TSAN_OPTIONS="$TSAN_OPTIONS log_path=$work/tsan" FAMILYSEER=$PWD/$seer tool/python.sh test/cli/test_fleet.py || failed="$failed fleet"
+for test in test/cli/test_fleet*.py; do
+  TSAN_OPTIONS="$TSAN_OPTIONS log_path=$work/tsan" FAMILYSEER=$PWD/$seer tool/python.sh $test || failed="$failed $test"
+done
 cat "$work"/tsan.* 2>/dev/null && failed="$failed fleet-reports"
 
 if [ -n "$failed" ]; then

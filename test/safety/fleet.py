@@ -117,6 +117,13 @@ class Fleet:
         self.processes.append(worker)
         return worker
 
+    def stop(self, *workers, within=60):
+        """All at once: one that cannot post its last answers waits for that, and nobody behind it."""
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            expect(worker.wait(within) == 0, 'a worker did not end well')
+
     def workers(self):
         out = subprocess.run([PROGRAM, 'fleet', self.url, '--json'], env=self.env, capture_output=True, text=True)
         expect(out.returncode == 0, f'fleet --json: {out.stderr}')
