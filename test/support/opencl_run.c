@@ -6,37 +6,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/gpu/opencl.h"
 #include "code/source/source.h"
 #include "space/items/items.h"
 
 struct opencl_runner {
+  seer_opencl *builder;
+  seer_opencl_device of;
   cl_device_id device;
   cl_context context;
   cl_command_queue queue;
 };
 
+static const char *kept(seer_status status, seer_arena *arena) {
+  const char *why = seer_arena_strdup(arena, seer_status_message(status));
+  seer_status_free(status);
+  return why;
+}
+
 opencl_runner *opencl_open(const char *platform, seer_arena *arena, const char **out_why) {
-  cl_platform_id platforms[16];
-  cl_uint n = 0;
-  *out_why = "no OpenCL platform";
-  if (clGetPlatformIDs(SEER_COUNT_OF(platforms), platforms, &n) != CL_SUCCESS) return NULL;
-  for (cl_uint k = 0; k < n && k < SEER_COUNT_OF(platforms); k++) {
-    char name[256] = "";
-    cl_device_id device;
-    cl_int error;
-    (void)clGetPlatformInfo(platforms[k], CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
-    if (!strstr(name, platform)) continue;
-    if (clGetDeviceIDs(platforms[k], CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) continue;
-    opencl_runner *runner = SEER_NEW(arena, opencl_runner);
-    runner->device = device;
-    runner->context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    if (error == CL_SUCCESS)
-      runner->queue = clCreateCommandQueue(runner->context, device, 0, &error);
-    if (error == CL_SUCCESS) return runner;
-    *out_why = seer_arena_printf(arena, "platform %s: error %d", name, error);
+  opencl_runner *runner = SEER_NEW(arena, opencl_runner);
+  cl_int error;
+  *out_why = NULL;
+  seer_status status = seer_opencl_open(NULL, &runner->builder);
+  if (!status)
+    status = seer_opencl_find(runner->builder, platform, SEER_OPENCL_ANY, 0, arena, &runner->of);
+  if (status) {
+    *out_why = kept(status, arena);
+    seer_opencl_close(runner->builder);
     return NULL;
   }
-  *out_why = seer_arena_printf(arena, "no OpenCL platform %s", platform);
+  runner->device = runner->of.handle;
+  runner->context = clCreateContext(NULL, 1, &runner->device, NULL, NULL, &error);
+  if (error == CL_SUCCESS)
+    runner->queue = clCreateCommandQueue(runner->context, runner->device, 0, &error);
+  if (error == CL_SUCCESS) return runner;
+  *out_why = seer_arena_printf(arena, "platform %s: error %d", runner->of.platform, error);
+  seer_opencl_close(runner->builder);
   return NULL;
 }
 
@@ -44,6 +50,7 @@ void opencl_close(opencl_runner *runner) {
   if (!runner) return;
   (void)clReleaseCommandQueue(runner->queue);
   (void)clReleaseContext(runner->context);
+  seer_opencl_close(runner->builder);
 }
 
 typedef struct {
@@ -59,25 +66,22 @@ static const char *failed(const run *r, const char *what, cl_int error) {
   return seer_arena_printf(r->arena, "%s: %s: error %d", r->code->loop->name, what, error);
 }
 
+// By the builder, as it would be in another process; then its binary is loaded here.
 static const char *build(run *r) {
-  const char *text, *prelude = seer_source_prelude(seer_dialect_find("opencl"), r->arena);
-  seer_status status = seer_source_print(r->code, seer_dialect_find("opencl"), r->arena, &text);
-  if (status) {
-    const char *why = seer_arena_strdup(r->arena, seer_status_message(status));
-    seer_status_free(status);
-    return why;
-  }
-  const char *all[] = {prelude, text};
-  cl_int error;
-  r->program = clCreateProgramWithSource(r->runner->context, 2, all, NULL, &error);
-  if (error != CL_SUCCESS) return failed(r, "a program", error);
-  error = clBuildProgram(
-      r->program, 1, &r->runner->device, "-cl-std=CL1.2 -Werror -DSEER_POISON", NULL, NULL);
-  if (error == CL_SUCCESS) return NULL;
-  char log[4096] = "";
-  (void)clGetProgramBuildInfo(
-      r->program, r->runner->device, CL_PROGRAM_BUILD_LOG, sizeof(log) - 1, log, NULL);
-  return seer_arena_printf(r->arena, "%s: %s\n%s", r->code->loop->name, log, text);
+  const char *all[] = {seer_source_prelude(seer_dialect_find("opencl"), r->arena), NULL};
+  seer_opencl_program built;
+  seer_status status = seer_source_print(r->code, seer_dialect_find("opencl"), r->arena, &all[1]);
+  if (!status)
+    status = seer_opencl_build(r->runner->builder, &r->runner->of, r->code->loop->name, all, 2,
+        "-Werror -DSEER_POISON", r->arena, &built);
+  if (status) return kept(status, r->arena);
+  const unsigned char *binary = built.binary;
+  cl_int error, loaded;
+  r->program = clCreateProgramWithBinary(
+      r->runner->context, 1, &r->runner->device, &built.n_binary_bytes, &binary, &loaded, &error);
+  if (error == CL_SUCCESS)
+    error = clBuildProgram(r->program, 1, &r->runner->device, NULL, NULL, NULL);
+  return error == CL_SUCCESS ? NULL : failed(r, "its binary", error);
 }
 
 static size_t bytes_of(const seer_loop_buf *buf) {
