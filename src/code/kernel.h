@@ -5,6 +5,10 @@
 // libc, no libm, no calls, no writable globals: an object is position-independent and
 // self-contained.
 //
+// Of a block program each phase is a kernel for a GPU, a function of the arguments in their order:
+// n_parts blocks of n_items items, one-dimensional, with group_bytes of a block's memory that the
+// code declares itself. It has no scratch, and every argument is aligned to 16 bytes.
+//
 // Memory: a kernel, its texts and its object are in the arena that is given; packs are the loop's.
 //
 // Threads: a code generator is one thread's at a time.
@@ -26,13 +30,33 @@ typedef struct {
 
 typedef enum {
   SEER_KERNEL_ELF,  // an object
-  SEER_KERNEL_SOURCE  // functions of C, without what stands once in front of all kernels
+  SEER_KERNEL_SOURCE,  // functions of C, without what stands once in front of all kernels
+  // Of block programs: the text of kernels, as above, and what compilers make of it
+  SEER_KERNEL_OPENCL_C,
+  SEER_KERNEL_OPENCL,  // a binary for one device and driver
+  SEER_KERNEL_CUDA_C,
+  SEER_KERNEL_CUBIN,  // for one architecture
+  SEER_KERNEL_FORMAT_COUNT
 } seer_kernel_format;
+const char *seer_kernel_format_name(seer_kernel_format format);  // "cubin"
+static inline bool seer_kernel_has_items(seer_kernel_format format) {
+  return format >= SEER_KERNEL_OPENCL_C;
+}
+
+// More than any GPU has.
+#define SEER_KERNEL_MAX_GROUP_BYTES (1u << 20)
+
+// How a phase of a block program is launched.
+typedef struct {
+  uint32_t n_items;  // of a block; 0: it is no block program
+  uint32_t group_bytes;  // of its memory, each buffer aligned to 64
+} seer_kernel_launch;
 
 typedef struct {
   const char *symbol;
   uint32_t n_phase;
   uint32_t n_parts[SEER_DAG_MAX_STAGES];
+  seer_kernel_launch launch[SEER_DAG_MAX_STAGES];
   uint32_t n_arg;
   seer_kernel_arg arg[SEER_DAG_MAX_BUFFERS];
   uint64_t scratch_bytes;  // per thread
@@ -44,7 +68,8 @@ typedef struct {
 } seer_kernel;
 
 // All of a kernel but its code and its scratch, the last argument.
-// Errors: UNSUPPORTED a phase has more parts than can be run.
+// Errors: UNSUPPORTED a phase has more parts than can be run, or more of a block's memory than any
+// GPU has.
 SEER_MUST_USE seer_status seer_kernel_describe(
     const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
 // What a thread needs, as the last argument.
@@ -70,7 +95,8 @@ const char *seer_codegen_print(
     seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena);
 
 // ---- in this process, for measuring and tests
-// Loads its object (code/object/object.h): n_phase functions, until seer_object_unload.
+// Loads its object (code/object/object.h), of format ELF: n_phase functions, until
+// seer_object_unload.
 SEER_MUST_USE seer_status seer_kernel_load(
     const seer_kernel *kernel, seer_kernel_phase *out_phase, seer_loaded *out_loaded);
 

@@ -15,7 +15,7 @@ import threading
 import time
 
 FRAME, SEAL = 32, 32
-WIRE_VERSION, WORKER, ANSWER = 6, 13, 15  # wire.h
+WIRE_VERSION, WORKER, ANSWER = 7, 13, 15  # wire.h
 COMPARE, OK = 2, 0  # a kind of job, of a result
 
 _xxhash = ctypes.CDLL(ctypes.util.find_library('xxhash'))

@@ -12,6 +12,17 @@ static void put(seer_source *s, const char *pattern, const char *name, int64_t n
   seer_source_put_words(s->text, pattern, (const char *const[]){"F", name, "N", number, NULL});
 }
 
+// A WORKGROUP buffer that the phase uses.
+static bool is_of_block(const seer_source *s, uint32_t b) {
+  if (s->code->loop->buf[b].storage != SEER_STORE_WORKGROUP) return false;
+  for (size_t k = 0; k < s->n_order; k++) {
+    const seer_vec_node *node = &s->code->node[s->order[k]];
+    if (node->op == SEER_VEC_BUFFER && node->buf == b && s->fact[s->order[k]].n_uses > 0)
+      return true;
+  }
+  return false;
+}
+
 void seer_source_begin_items(seer_source *s, uint32_t phase) {
   const seer_source_frame *frame = s->dialect->frame;
   const seer_loop *loop = s->code->loop;
@@ -29,14 +40,14 @@ void seer_source_begin_items(seer_source *s, uint32_t phase) {
   seer_text_put(s->text, ") {\n");
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *buf = &loop->buf[b];
-    if (buf->storage != SEER_STORE_WORKGROUP) continue;
+    if (!is_of_block(s, b)) continue;
     put(s, frame->memory, seer_source_buffer_name(s, b),
         buf->n_elems * seer_dtype_bytes(buf->dtype));
   }
   seer_text_put(s->text, frame->numbers);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *buf = &loop->buf[b];
-    if (buf->storage != SEER_STORE_WORKGROUP) continue;
+    if (!is_of_block(s, b)) continue;
     put(s, "  POISON($F, $N);\n", seer_source_buffer_name(s, b),
         buf->n_elems * seer_dtype_bytes(buf->dtype));
   }

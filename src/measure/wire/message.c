@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "measure/wire/revision.h"
+#include "space/items/items.h"
 
 #define MAX_VERSION_BYTES 64
 #define MAX_SCHEDULE_BYTES 65536
@@ -69,13 +70,13 @@ static void put_arg(seer_text *out, const seer_kernel_arg *arg) {
   if (arg->storage == SEER_STORE_PACKED) put_pack(out, arg->pack);
 }
 
-static void get_arg(reader *r, bool is_last, seer_arena *arena, seer_kernel_arg *out) {
+static void get_arg(reader *r, bool is_scratch, seer_arena *arena, seer_kernel_arg *out) {
   out->storage = (seer_loop_storage)seer_wire_get_max(r, SEER_STORE_LOCAL, "an argument's storage");
   out->dag_buf = seer_wire_get_max(r, SEER_DAG_MAX_BUFFERS - 1, "an argument's buffer");
   out->n_bytes = seer_wire_get_u64(r);
   out->dtype = (seer_dtype)seer_wire_get_max(r, SEER_DTYPE_COUNT - 1, "an argument's type");
   if (out->n_bytes > MAX_BUFFER_BYTES) seer_wire_refuse(r, "an argument's size");
-  if ((out->storage == SEER_STORE_LOCAL) != is_last)
+  if ((out->storage == SEER_STORE_LOCAL) != is_scratch)
     seer_wire_refuse(r, "the place of the scratch among the arguments");
   if (out->storage != SEER_STORE_PACKED || r->wrong) return;
   seer_pack *pack = SEER_NEW(arena, seer_pack);
@@ -83,10 +84,30 @@ static void get_arg(reader *r, bool is_last, seer_arena *arena, seer_kernel_arg 
   out->pack = pack;
 }
 
+// Behind the format, of block programs alone.
+static void put_launches(seer_text *out, const seer_kernel *kernel) {
+  for (uint32_t p = 0; p < kernel->n_phase; p++) {
+    seer_wire_put_u32(out, kernel->launch[p].n_items);
+    seer_wire_put_u32(out, kernel->launch[p].group_bytes);
+  }
+}
+
+static void get_launches(reader *r, seer_kernel *out) {
+  for (uint32_t p = 0; p < out->n_phase; p++) {
+    seer_kernel_launch *launch = &out->launch[p];
+    launch->n_items = seer_wire_get_max(r, SEER_ITEMS_MAX, "a block's number of items");
+    if (launch->n_items == 0) seer_wire_refuse(r, "a block's number of items");
+    launch->group_bytes =
+        seer_wire_get_max(r, SEER_KERNEL_MAX_GROUP_BYTES, "the size of a block's memory");
+  }
+}
+
 static void put_kernel(seer_text *out, const seer_kernel *kernel) {
   seer_message_put_text(out, kernel->symbol);
+  seer_wire_put_u32(out, (uint32_t)kernel->format);
   seer_wire_put_u32(out, kernel->n_phase);
   for (uint32_t p = 0; p < kernel->n_phase; p++) seer_wire_put_u32(out, kernel->n_parts[p]);
+  if (seer_kernel_has_items(kernel->format)) put_launches(out, kernel);
   seer_wire_put_u32(out, kernel->n_arg);
   for (uint32_t a = 0; a < kernel->n_arg; a++) put_arg(out, &kernel->arg[a]);
   seer_wire_put_u64(out, kernel->scratch_bytes);
@@ -97,15 +118,20 @@ static void put_kernel(seer_text *out, const seer_kernel *kernel) {
 static void get_kernel(reader *r, seer_arena *arena, seer_kernel *out) {
   memset(out, 0, sizeof(*out));
   out->symbol = seer_wire_get_text(r, MAX_SYMBOL_BYTES, "a kernel's symbol", arena);
+  out->format =
+      (seer_kernel_format)seer_wire_get_max(r, SEER_KERNEL_FORMAT_COUNT - 1, "a kernel's format");
+  bool has_items = seer_kernel_has_items(out->format);
   out->n_phase = seer_wire_get_max(r, SEER_DAG_MAX_STAGES, "a kernel's number of phases");
   for (uint32_t p = 0; p < out->n_phase; p++)
     out->n_parts[p] = seer_wire_get_max(r, INT32_MAX, "a phase's number of parts");
+  if (has_items) get_launches(r, out);
   out->n_arg = seer_wire_get_max(r, SEER_DAG_MAX_BUFFERS, "a kernel's number of arguments");
   if (out->n_arg == 0) seer_wire_refuse(r, "a kernel's number of arguments");
   for (uint32_t a = 0; a < out->n_arg && !r->wrong; a++)
-    get_arg(r, a + 1 == out->n_arg, arena, &out->arg[a]);
+    get_arg(r, !has_items && a + 1 == out->n_arg, arena, &out->arg[a]);
   out->scratch_bytes = seer_wire_get_u64(r);
-  if (out->scratch_bytes > MAX_BUFFER_BYTES) seer_wire_refuse(r, "a kernel's scratch");
+  if (out->scratch_bytes > (has_items ? 0 : MAX_BUFFER_BYTES))
+    seer_wire_refuse(r, "a kernel's scratch");
   out->code_bytes = seer_wire_get_u32(r);
   const void *object =
       seer_wire_get_bytes(r, SEER_WIRE_MAX_BYTES, "a kernel's object", &out->n_object_bytes);
@@ -458,6 +484,9 @@ static seer_status fits_pack(
 
 seer_status seer_message_fits_kernel(
     const seer_dag *dag, const seer_sketch *sketch, const seer_kernel *kernel) {
+  if (kernel->format != SEER_KERNEL_ELF)
+    return SEER_FAIL(CORRUPT, "a kernel of format %s, where objects are run",
+        seer_kernel_format_name(kernel->format));
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     const seer_kernel_arg *arg = &kernel->arg[a];
     if (arg->storage == SEER_STORE_INPUT || arg->storage == SEER_STORE_OUTPUT)

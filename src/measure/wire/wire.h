@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 
-#define SEER_WIRE_VERSION 6
+#define SEER_WIRE_VERSION 7
 #define SEER_WIRE_FRAME_BYTES 32
 #define SEER_WIRE_MAX_BYTES (1u << 28)
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "code/gen/generate.h"
-#include "code/gpu/nvrtc.h"
+#include "code/gpu/build.h"
 #include "code/source/source.h"
 #include "support/block_programs.h"
 #include "support/test.h"
@@ -88,6 +88,29 @@ static void programs_compile(void **state) {
     }
   }
   assert_true(n >= SEER_COUNT_OF(sms));  // CUDA 12's knows all of them
+}
+
+// As a kernel, with its launch; one that says too little of a block's memory is refused.
+static void kernels_are_built(void **state) {
+  compilers *c = *state;
+  seer_arena *arena = seer_arena_create("test");
+  const block_program *program = block_program_named("wide");
+  seer_kernel text, built;
+  seer_cubin cubin;
+  must(seer_gpu_write(block_program_parse(program, block_program_text(program, arena), arena),
+      SEER_KERNEL_CUDA_C, "wide", arena, &text));
+  assert_int_equal(text.launch[0].group_bytes, 32 * 20 * 4 + 16 * 32 * 4);
+  must(seer_gpu_compile_cuda(c->nvrtc[0], 80, &text, arena, &built));
+  assert_int_equal(built.format, SEER_KERNEL_CUBIN);
+  assert_memory_equal(built.launch, text.launch, sizeof(text.launch));
+  must(seer_cubin_read(built.object, built.n_object_bytes, arena, &cubin));
+  assert_int_equal(cubin.kernel[0].group_bytes, text.launch[0].group_bytes);
+  text.launch[0].group_bytes = 2048;
+  seer_status status = seer_gpu_compile_cuda(c->nvrtc[0], 80, &text, arena, &built);
+  assert_non_null(status);
+  assert_int_equal(seer_status_code(status), SEER_CODE_INTERNAL);
+  seer_status_free(status);
+  seer_arena_destroy(arena);
 }
 
 // Fetches, what is read of them, and sums that are written: 16 bytes each.
@@ -183,6 +206,7 @@ int main(void) {
   compilers c = {0};
   open_all(&c);
   const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(programs_compile, &c),
+      cmocka_unit_test_prestate(kernels_are_built, &c),
       cmocka_unit_test_prestate(neighbours_are_one_access, &c),
       cmocka_unit_test_prestate(refusals_say_why, &c),
       cmocka_unit_test_prestate(spills_are_seen, &c),

@@ -1,6 +1,7 @@
 // OpenCL's loader and the builder, with PoCL's device: what there is, what is built and what it
 // needs, and what refusals say.
 // SEER_TEST: timeout=120 cost=10
+#include <stdlib.h>
 #include <string.h>
 
 #include "code/gen/generate.h"
@@ -29,10 +30,22 @@ static void devices_are_found_by_kind_and_number(void **state) {
     found = same.handle == device.handle;
   }
   assert_string_equal(same.name, device.name);
-  seer_status status = seer_opencl_find(opencl, POCL, SEER_OPENCL_GPU, 3, arena, &device);
-  assert_int_equal(seer_status_code(status), SEER_CODE_NOT_FOUND);
-  assert_non_null(strstr(seer_status_message(status), "number 3 of kind gpu, of " POCL));
-  seer_status_free(status);
+  must(seer_opencl_find(opencl, POCL, SEER_OPENCL_CPU, 1, arena, &same));
+  assert_true(same.handle != device.handle);
+  static const struct {
+    seer_opencl_kind kind;
+    uint32_t index;
+    const char *says;
+  } none[] = {{SEER_OPENCL_GPU, 0, "number 0 of kind gpu, of " POCL ": OpenCL has 0"},
+      {SEER_OPENCL_CPU, 2, "number 2 of kind cpu, of " POCL ": OpenCL has 2"}};
+  for (uint32_t k = 0; k < SEER_COUNT_OF(none); k++) {
+    seer_status status =
+        seer_opencl_find(opencl, POCL, none[k].kind, none[k].index, arena, &device);
+    assert_non_null(status);
+    assert_int_equal(seer_status_code(status), SEER_CODE_NOT_FOUND);
+    assert_non_null(strstr(seer_status_message(status), none[k].says));
+    seer_status_free(status);
+  }
   seer_arena_destroy(arena);
 }
 
@@ -103,6 +116,7 @@ static void refusals_say_why(void **state) {
 
 int main(void) {
   seer_opencl *opencl;
+  setenv("POCL_DEVICES", "pthread basic", 1);  // two of them, both the processor
   must(seer_opencl_open(NULL, &opencl));  // tool/deps.sh installs it, and PoCL
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(devices_are_found_by_kind_and_number, opencl),
