@@ -1,5 +1,5 @@
 # Workers of a fleet that are not to be believed: what they say counts nowhere, and the others do their work.
-# SEER_TEST: timeout=200 cost=12
+# SEER_TEST: timeout=200 cost=40
 import os
 import random
 import subprocess
@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "safety"))
 from fleet import (PASSWORD, PROGRAM, Fleet, check_own_times, check_records, check_trials, expect, name_of,  # noqa: E402
                    other_program)
-from nonsense import Nonsense, Way  # noqa: E402
+from nonsense import Nonsense, Silent, Way  # noqa: E402
 
 fleet = Fleet()
 FAKE = ["--measure", "fake"]
@@ -38,7 +38,25 @@ def a_worker_gone_wrong():
     fleet.stop(*two, other, wrong)
 
 
+def a_silent_worker():
+    """It is there, takes rounds and vouches for them, and no answer comes: they are done by others when it has had its time."""
+    two = [fleet.start_worker() for _ in range(2)]
+    fleet.wait_for_workers(2)
+    silent = Silent(fleet.redis, PASSWORD, fleet.workers()[0]["worker"])
+    records = os.path.join(fleet.folder, "silent.sqlite")
+    events, errors = fleet.tune(*FAKE, "--trials", "60", "--records", records)
+    check_trials(events, 60)
+    check_records(records)
+    check_own_times(records, [])
+    silent.is_over.set()
+    expect(silent.n_taken > 0, "a silent worker has taken nothing")
+    expect(errors.count(f"worker {silent.name} gets nothing more: it has jobs in hand, and no answer came within") == 1, errors)
+    expect(errors.count("gets nothing more") == 1, errors)
+    fleet.stop(*two)
+
+
 try:
     a_worker_gone_wrong()
+    a_silent_worker()
 finally:
     fleet.close()

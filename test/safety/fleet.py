@@ -12,6 +12,7 @@
   clock     the server's clock is an hour ahead, and then right again
   forged    what is no letter, and old letters once more, in all streams
   wrong     a fourth worker, which has the password, and whose answers are nonsense (nonsense.py)
+  silent    a fourth worker, which takes rounds, vouches for them and never answers
   version   a worker of another version is there
 
 Each tuning has to end with status 0 and all its trials, and with a library that `verify` finds right. What was announced is in
@@ -33,7 +34,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from nonsense import WIRE_VERSION, WORKER, Nonsense, Way, seal  # noqa: E402
+from nonsense import WIRE_VERSION, WORKER, Nonsense, Silent, Way, seal  # noqa: E402
 
 PROGRAM = os.path.abspath(os.environ.get('FAMILYSEER', 'build/familyseer'))
 PASSWORD = 'open sesame/@'
@@ -261,7 +262,7 @@ def name_of(worker):
 
 
 # ---- what befalls
-FAULTS = ['worker', 'tuner', 'forgets', 'restarts', 'wiped', 'cut', 'clock', 'forged', 'wrong', 'version']
+FAULTS = ['worker', 'tuner', 'forgets', 'restarts', 'wiped', 'cut', 'clock', 'forged', 'wrong', 'silent', 'version']
 
 
 class Run:
@@ -277,8 +278,13 @@ class Run:
         self.records = os.path.join(self.fleet.folder, 'r.sqlite')
         self.fleet.wait_for_workers(3)
         self.sources = self.fleet.workers()[0]['sources']
-        self.wrong, self.others = [], []
+        self.wrong, self.others, self.silent = [], [], {}
         self.events, self.errors = [], []
+
+    def close(self):
+        for silent in self.silent.values():
+            silent.is_over.set()
+        self.fleet.close()
 
     def start_wrong_worker(self):
         """All of its answers are nonsense, or one in three."""
@@ -287,6 +293,17 @@ class Run:
         Way(path, self.cut.listener.getsockname(), nonsense.change)
         self.wrong.append(nonsense)
         self.fleet.start_worker(url=f'unix://{path}')
+
+    def start_silent_worker(self):
+        """As soon as one is there that it can be like."""
+        for _ in range(300):
+            models = [w['worker'] for w in self.fleet.workers() if w['sources'] == self.sources and w['worker'] not in self.silent]
+            if models:
+                break
+            time.sleep(0.1)
+        expect(models, 'there is no worker')
+        silent = Silent(self.fleet.redis, PASSWORD, models[0], len(self.silent))
+        self.silent[silent.name] = silent
 
     def start_other_version(self):
         """Of other sources; or a letter of messages of another form, which is all of a worker that others would see."""
@@ -321,6 +338,8 @@ class Run:
             self.fleet.turn_clock()
         elif fault == 'wrong':
             self.start_wrong_worker()
+        elif fault == 'silent':
+            self.start_silent_worker()
         elif fault == 'version':
             self.start_other_version()
         else:
@@ -405,15 +424,16 @@ def main():
     rng = random.Random(args.seed)
     faults = args.faults.split(',') * args.each
     rng.shuffle(faults)
-    count, told, n_tunings, start = {}, {}, 0, time.monotonic()
+    count, told, n_tunings, n_out, start = {}, {}, 0, 0, time.monotonic()
     while faults:
         now, faults = faults[:3], faults[3:]
         run = Run(rng, args)
         try:
             n = run.run(now)
         finally:
-            run.fleet.close()
+            run.close()
         n_tunings += 1
+        n_out += sum('it has jobs in hand, and no answer came' in line for line in run.errors)
         for nonsense in run.wrong:
             for kind, k in nonsense.count.items():
                 told[kind] = told.get(kind, 0) + k
@@ -421,7 +441,7 @@ def main():
             count[fault] = count.get(fault, 0) + 1
         print(f'{", ".join(now)}: {n} records', flush=True)
     print(f'{n_tunings} tunings in {time.monotonic() - start:.0f} s: ' + ', '.join(f'{k} {v}' for k, v in sorted(count.items())) +
-          '; nonsense: ' + ', '.join(f'{k} {v}' for k, v in sorted(told.items())))
+          '; nonsense: ' + ', '.join(f'{k} {v}' for k, v in sorted(told.items())) + f'; silent and left out: {n_out}')
 
 
 if __name__ == '__main__':

@@ -1,5 +1,7 @@
-"""A worker of a fleet gone wrong: between a real one and its broker stands somebody who has the password, opens its answers,
+"""Workers of a fleet gone wrong. One answers nonsense: between a real one and its broker stands somebody who has the password, opens its answers,
 puts nonsense in and seals them again. All else of it is as it must be: it takes rounds, vouches for them, has its share.
+
+Another one is silent: it is there, takes rounds, vouches for them, and never answers.
 
 What is here of letters is what fleet/letter.h and wire/wire.h say of them, once more.
 """
@@ -89,7 +91,7 @@ def print_answer(a):
 
 # ---- nonsense
 TIMES = [math.nan, math.inf, -math.inf, -1.0, 0.0, 1e-300, 1e-12, 1e9, 1e300]
-KINDS = ['cut', 'long', 'chance', 'frame', 'unsealed', 'time', 'mean', 'count', 'number', 'session', 'old', 'kind', 'class']
+KINDS = ['cut', 'long', 'chance', 'frame', 'unsealed', 'time', 'mean', 'count', 'number', 'session', 'old', 'kind', 'class', 'lost']
 
 
 class Nonsense:
@@ -149,6 +151,8 @@ class Nonsense:
             a = dict(rng.choice(others), number=a['number']) if others else None
         elif a['lost']:
             return None
+        elif kind == 'lost':
+            a['lost'] = b'it cannot be done'
         elif kind == 'kind':
             a['kind'] = rng.choice([k for k in (0, 1, 2, 3, 1 << 31) if k != a['kind']])
         elif kind == 'class' and a['results']:
@@ -169,6 +173,46 @@ class Nonsense:
         else:
             return None
         return a and print_answer(a)
+
+
+class Silent:
+    """Like the worker `model`, as the broker knows it, but for its name and its limits: a build and a run have a tenth of a second.
+    `redis` is Fleet.redis; `n_taken`: jobs that it has had."""
+    BUILD_S, RUN_S = 15.0, 10.02  # the model's
+    AT_ONCE = 2
+
+    def __init__(self, redis, password, model, number=0):
+        self.redis, self.model, self.n_taken, self.held, self.is_over = redis, model, 0, [], threading.Event()
+        self.name = f'{model[:-8]}dead{number:04x}'
+        self.place = f'familyseer:worker:{self.name}'
+        letter = bytes.fromhex(redis('EVAL', "return (redis.call('GET', KEYS[1]):gsub('.', function (c) return "
+                                     "string.format('%02x', string.byte(c)) end))", '1', f'familyseer:worker:{model}').strip())
+        payload, own = letter[FRAME:-SEAL], struct.pack('<dd', self.BUILD_S, self.RUN_S)
+        assert payload.count(own) == 1 and payload.count(model.encode()) == 1, "a worker's letter has changed"
+        payload = payload.replace(own, struct.pack('<dd', 0.1, 0.1)).replace(model.encode(), self.name.encode())
+        self.letter = seal(password, self.place, WORKER, payload)
+        self.step()
+        threading.Thread(target=self.live, daemon=True).start()
+
+    def live(self):
+        while not self.is_over.wait(0.5):
+            self.step()
+
+    def step(self):
+        self.redis('SET', self.place, data=self.letter)
+        self.redis('SADD', 'familyseer:workers', self.name)
+        for session in self.redis('SMEMBERS', 'familyseer:tunings').split():
+            common = f'familyseer:jobs:{session}'
+            for stream in (f'{common}:{self.name}', common):
+                held = [at for where, at in self.held if where == stream]
+                if held:
+                    self.redis('XCLAIM', stream, 'workers', self.name, '0', *held, 'JUSTID')
+                if len(held) < self.AT_ONCE:
+                    taken = self.redis('EVAL', "local r = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[1], 'COUNT', 1, 'STREAMS', "
+                                       "KEYS[1], '>') return r and r[1][2][1][1] or ''", '1', stream, self.name).strip()
+                    if taken and taken[0].isdigit():
+                        self.held.append((stream, taken))
+                        self.n_taken += 1
 
 
 # ---- the way to the broker

@@ -9,20 +9,31 @@
 #include <sys/random.h>
 
 #include "base/os.h"
+#include "measure/fleet/holders.h"
 
 #define SECOND_NS 1000000000u
 #define LOOK_NS (2 * (uint64_t)SECOND_NS)  // workers are looked at so often
 #define UPKEEP_NS (5 * (uint64_t)SECOND_NS)  // what has a time at the broker is kept so often
 #define LOST_NS (10 * (uint64_t)SECOND_NS)  // without answers for so long: are the jobs there?
+#define HELD_NS (5 * (uint64_t)SECOND_NS)  // who has what in hand is asked so often
 #define PAUSE_NS (SECOND_NS / 10)  // while the broker is away
 #define MAX_STREAM 10000  // entries; older ones are cut off
 #define MOST_LOST 2  // workers, over a round that each alone had
 
 // What is to be done with a reply.
-typedef enum { NOTHING, IS_KEPT, IS_ADDED, IS_STILL_THERE, IS_LETTERS, IS_NAMES } purpose;
+typedef enum {
+  NOTHING,
+  IS_KEPT,
+  IS_ADDED,
+  IS_STILL_THERE,
+  IS_LETTERS,
+  IS_NAMES,
+  IS_HELD,
+  IS_TUNINGS
+} purpose;
 typedef struct {
   purpose what;
-  seer_ledger_job *job;  // of IS_ADDED and IS_STILL_THERE
+  seer_ledger_job *job;  // of IS_ADDED, IS_STILL_THERE and IS_HELD
 } expected;
 
 typedef struct {
@@ -31,6 +42,7 @@ typedef struct {
   expected *reply;
   uint64_t sent_ns;
   bool is_excused;  // what is missing need not be a worker's doing
+  double passed_s;  // since it was asked who has what; 0: it is not asked now
 } step;
 
 static void expect(step *s, purpose what, seer_ledger_job *job) {
@@ -114,6 +126,14 @@ static const char *place_of_job(const seer_board *b, const seer_ledger_job *job)
   return seer_hub_place_of_worker(b->scratch, b->ledger.session, job->worker);
 }
 
+// Out of its stream.
+static seer_status pull(step *s, seer_ledger_job *job) {
+  SEER_TRY(seer_hub_send(&s->b->hub, NULL, "XDEL %s %s", place_of_job(s->b, job), job->at));
+  expect(s, NOTHING, NULL);
+  job->at = NULL;
+  return SEER_OK;
+}
+
 // ---- rounds by name
 // Whoever is free takes a round, as long as nobody takes any whose answers are of no use: then each
 // is for a certain worker, and another one's if that is lost.
@@ -124,12 +144,12 @@ static uint32_t n_rounds_of(const seer_board *b, const char *worker) {
   return n;
 }
 
-static const char *least_busy(const seer_board *b) {
+static const char *least_busy(const seer_board *b, uint32_t but) {
   const char *best = NULL;
   uint32_t least = UINT32_MAX;
   for (uint32_t k = 0; k < b->roster.n; k++) {
     uint32_t n = n_rounds_of(b, b->roster.worker[k].id);
-    if (!b->roster.worker[k].is_there || n >= least) continue;
+    if (!b->roster.worker[k].is_there || k == but || n >= least) continue;
     least = n;
     best = b->roster.worker[k].id;
   }
@@ -140,21 +160,23 @@ static const char *least_busy(const seer_board *b) {
 static seer_status address(step *s, seer_ledger_job *job) {
   seer_board *b = s->b;
   uint32_t k = job->worker ? seer_roster_find(&b->roster, job->worker) : UINT32_MAX;
-  if (!b->is_by_name || job->letter.kind != SEER_JOB_MEASURE || job->is_done) return SEER_OK;
+  bool is_anyones = !b->is_by_name && !job->worker;
+  if (is_anyones || job->letter.kind != SEER_JOB_MEASURE || job->is_done) return SEER_OK;
   if (b->roster.n_there == 0 || (job->worker && b->roster.worker[k].is_there)) return SEER_OK;
-  if (job->at) {
-    SEER_TRY(seer_hub_send(&b->hub, NULL, "XDEL %s %s", place_of_job(b, job), job->at));
-    expect(s, NOTHING, NULL);
-    job->at = NULL;
-  }
+  if (job->at) SEER_TRY(pull(s, job));
   job->n_workers_lost += job->worker && !b->roster.worker[k].is_dismissed;
-  job->worker = least_busy(b);
+  job->worker = least_busy(b, UINT32_MAX);
   if (job->n_workers_lost >= MOST_LOST)
     seer_ledger_lose(job, k, SEER_MEASURED_RUN_CRASH, "two workers were lost over it");
   return SEER_OK;
 }
 
 // ---- jobs
+// Of who gets nothing more, nothing is to be taken from the common stream.
+static void blame(seer_board *b, uint32_t device, const char *why) {
+  if (seer_roster_blame(&b->roster, device, why)) b->is_by_name = true;
+}
+
 // It was taken and not answered. Twice is no accident of those that die, whose jobs stay: whoever
 // takes it is to be known, and blamed.
 static void note_missing(seer_board *b, seer_ledger_job *job) {
@@ -162,8 +184,7 @@ static void note_missing(seer_board *b, seer_ledger_job *job) {
   if (job->at) return;  // it is somebody else's already
   b->is_by_name = b->is_by_name || ++job->n_missed >= MOST_LOST;
   uint32_t k = job->worker ? seer_roster_find(&b->roster, job->worker) : UINT32_MAX;
-  if (k != UINT32_MAX && seer_roster_blame(&b->roster, k, "a job was taken, and no answer came"))
-    b->is_by_name = true;
+  if (k != UINT32_MAX) blame(b, k, "a job was taken, and no answer came");
 }
 
 static seer_status send_job(step *s, seer_ledger_job *job) {
@@ -173,6 +194,11 @@ static seer_status send_job(step *s, seer_ledger_job *job) {
   seer_text text;
   seer_text_init(&text, b->scratch);
   job->letter.attempt++;
+  if (!job->is_foreseen) job->letter.is_maybe = false;  // it was asked
+  job->was_sent_as_maybe = job->letter.is_maybe;
+  job->holder = SEER_HOLDER_NOBODY;
+  job->n_holders = 0;
+  job->held_s = job->allowed_s = 0;
   seer_letter_put_job(&text, &job->letter);
   SEER_TRY(seer_hub_seal(&b->hub, place_of(b, "jobs"), SEER_WIRE_JOB, &text, b->scratch, &word));
   if (job->worker) {
@@ -187,10 +213,7 @@ static seer_status send_job(step *s, seer_ledger_job *job) {
 
 // One that no worker has begun need not be.
 static seer_status withdraw(step *s, seer_ledger_job *job) {
-  if (job->at && !job->is_done) {
-    SEER_TRY(seer_hub_send(&s->b->hub, NULL, "XDEL %s %s", place_of_job(s->b, job), job->at));
-    expect(s, NOTHING, NULL);
-  }
+  if (job->at && !job->is_done) SEER_TRY(pull(s, job));
   seer_ledger_remove(&s->b->ledger, job);
   return SEER_OK;
 }
@@ -205,6 +228,54 @@ static seer_status ask_for_lost(step *s) {
   }
   s->b->heard_ns = seer_os_now_ns();
   s->b->is_doubting = false;
+  return SEER_OK;
+}
+
+// ---- who has what
+static seer_status ask_for_holders(step *s) {
+  seer_board *b = s->b;
+  uint64_t now = seer_os_now_ns(), passed_ns = now - b->held_ns;
+  if (passed_ns > 2 * HELD_NS) passed_ns = 2 * HELD_NS;  // for the rest, nobody was asked
+  s->passed_s = (double)passed_ns * 1e-9;
+  b->held_ns = now;
+  SEER_TRY(seer_hub_send(&b->hub, NULL, "SCARD familyseer:tunings"));
+  expect(s, IS_TUNINGS, NULL);
+  for (seer_ledger_job *job = b->ledger.first; job; job = job->next) {
+    if (!job->at || job->is_done || job->is_forgone) continue;
+    SEER_TRY(seer_hub_send(&b->hub, NULL, "XPENDING %s " SEER_HUB_GROUP " %s %s 1",
+        place_of_job(b, job), job->at, job->at));
+    expect(s, IS_HELD, job);
+  }
+  return SEER_OK;
+}
+
+// [[id, name, ms, deliveries]]; nothing: nobody has it. What is for one worker is that one's, where
+// nobody else keeps it busy, as if it had taken it.
+static void hear_holder(const step *s, seer_ledger_job *job, const seer_redis_reply *reply) {
+  const seer_board *b = s->b;
+  uint32_t k = SEER_HOLDER_NOBODY;
+  bool is_held = reply->kind == SEER_REDIS_ARRAY && reply->n == 1 && reply->element[0].n == 4 &&
+      reply->element[0].element[1].kind == SEER_REDIS_TEXT;
+  const char *name = is_held ? reply->element[0].element[1].text : NULL;
+  if (!is_held && b->n_tunings <= 1) name = job->worker;
+  if (name) k = seer_roster_find(&b->roster, name);
+  if (name && k == UINT32_MAX) k = SEER_HOLDER_STRANGER;
+  // Whose turn it is among several tunings is not known here.
+  bool counts = k != SEER_HOLDER_NOBODY || (b->n_tunings <= 1 && b->roster.n_there > 0);
+  seer_holders_note(job, k, counts ? s->passed_s : 0);
+}
+
+// What was sent as perhaps not needed is done last, behind all that other tunings have: it is sent
+// as what it is. Of anything else its holder is to be blamed.
+static seer_status take_from_holder(step *s, seer_ledger_job *job) {
+  seer_board *b = s->b;
+  if (job->was_sent_as_maybe) return pull(s, job);
+  if (job->holder < b->roster.n)
+    (void)seer_roster_dismiss(&b->roster, job->holder,
+        seer_arena_printf(
+            b->scratch, "it has jobs in hand, and no answer came within %.0f s", job->allowed_s));
+  b->is_by_name = true;
+  job->held_s = 0;
   return SEER_OK;
 }
 
@@ -234,8 +305,10 @@ static seer_status send_all(step *s) {
     SEER_TRY(keep(s));
   if (now - b->looked_ns >= LOOK_NS) SEER_TRY(look_around(s));
   if (is_new || now - b->heard_ns >= LOST_NS) SEER_TRY(ask_for_lost(s));
+  if (now - b->held_ns >= HELD_NS) SEER_TRY(ask_for_holders(s));
   for (seer_ledger_job *job = b->ledger.first, *next; job; job = next) {
     next = job->next;
+    if (seer_holders_is_due(job)) SEER_TRY(take_from_holder(s, job));
     if (job->is_missing && !job->is_done) note_missing(b, job);
     if (!job->is_forgone) SEER_TRY(address(s, job));
     if (job->is_forgone)
@@ -251,7 +324,8 @@ static seer_status take_replies(step *s) {
     const seer_redis_reply *reply;
     seer_ledger_job *job = s->reply[k].job;
     SEER_TRY(seer_hub_receive(&s->b->hub, 0, s->b->scratch, &reply));
-    SEER_TRY(seer_hub_refusal(&s->b->hub, reply));
+    // A stream may have gone meanwhile; that is seen by others.
+    if (s->reply[k].what != IS_HELD) SEER_TRY(seer_hub_refusal(&s->b->hub, reply));
     if (k == 0) s->b->away_s = (double)(seer_os_now_ns() - s->sent_ns) * 1e-9;
     switch (s->reply[k].what) {
       case IS_KEPT:
@@ -273,10 +347,17 @@ static seer_status take_replies(step *s) {
       case IS_NAMES:
         if (seer_roster_hear_names(&s->b->roster, reply)) s->b->looked_ns = 0;
         break;
+      case IS_HELD:
+        hear_holder(s, job, reply);
+        break;
+      case IS_TUNINGS:
+        s->b->n_tunings = reply->integer > 1 ? (uint32_t)reply->integer : 1;
+        break;
       case NOTHING:
         break;
     }
   }
+  if (s->passed_s > 0) seer_holders_allow(&s->b->ledger, &s->b->roster, s->b->n_tunings);
   return SEER_OK;
 }
 
@@ -293,7 +374,19 @@ static uint32_t find_worker(seer_board *b, const char *name) {
 static void doubt(seer_board *b, uint32_t device, const char *why) {
   b->heard_ns = 0;
   b->is_doubting = true;
-  if (device == UINT32_MAX || seer_roster_blame(&b->roster, device, why)) b->is_by_name = true;
+  if (device == UINT32_MAX)
+    b->is_by_name = true;
+  else
+    blame(b, device, why);
+}
+
+// By name, if there is one; else whoever takes it.
+static void ask_another(seer_board *b, seer_ledger_job *job, uint32_t device) {
+  const char *other = least_busy(b, device);
+  seer_log(b->context, "measure", 1, "worker %s says that a job is lost: it is sent again",
+      b->roster.worker[device].id);
+  if (other) job->worker = other;
+  job->at = NULL;
 }
 
 static seer_status read_answer(
@@ -310,8 +403,20 @@ static seer_status take_answer(seer_board *b, const seer_letter_answer *answer, 
     return SEER_FAIL(CORRUPT, "worker %s is none of this tuning's", answer->worker);
   if (b->roster.worker[device].is_dismissed)
     return SEER_FAIL(CORRUPT, "worker %s is believed no more", answer->worker);
-  if (seer_ledger_take(&b->ledger, answer, device) == SEER_LEDGER_STRANGE)
-    return SEER_FAIL(CORRUPT, "it is not what was asked, or has times that cannot be");
+  seer_ledger_job *job = seer_ledger_find(&b->ledger, answer->number);
+  switch (seer_ledger_take(&b->ledger, answer, device)) {
+    case SEER_LEDGER_STRANGE:
+      return SEER_FAIL(CORRUPT, "it is not what was asked, or has times that cannot be");
+    case SEER_LEDGER_DOUBTED:
+      ask_another(b, job, device);
+      break;
+    case SEER_LEDGER_TAKEN:
+      if (!job->lost[0] && job->was_said_lost && job->said_by != device)
+        blame(b, job->said_by, "it said that a job was lost that another worker has done");
+      break;
+    case SEER_LEDGER_DUPLICATE:
+      break;
+  }
   return SEER_OK;
 }
 
@@ -436,6 +541,8 @@ seer_status seer_board_init(seer_board *b, const seer_context *context, const se
       .arena = seer_arena_create("board"),
       .scratch = seer_arena_create("board step"),
       .last = "0-0",
+      .n_tunings = 1,
+      .held_ns = seer_os_now_ns(),
       .patience_s = seer_context_f64(context, SEER_OPT_FLEET_WAIT)};
   const char *measure = seer_context_str(context, SEER_OPT_MEASURE);
   b->roster = (seer_roster){.context = context,

@@ -27,7 +27,8 @@ typedef struct {
   bool is_doubting;  // an answer was of no use: whose job that was is to be found out
   bool is_there;  // what this tuning needs at the broker, as far as is known
   uint32_t n_connections;  // of the hub, when that was seen
-  uint64_t looked_ns, kept_ns, heard_ns;
+  uint64_t looked_ns, kept_ns, heard_ns, held_ns;
+  uint32_t n_tunings;  // that the broker has
   double away_s;  // what a question and its reply take, of late
   uint64_t alone_ns;  // since when nobody is there, or no broker; 0: somebody is
   double patience_s;  // for that

@@ -6,6 +6,8 @@
 
 #include "setup/context.h"
 
+#define MOST_LOST 2  // workers, over a job
+
 seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32_t n) {
   seer_arena *arena = seer_arena_create("job");
   seer_ledger_job *job = SEER_NEW(arena, seer_ledger_job);
@@ -15,6 +17,7 @@ seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32
       .kind = kind,
       .n = n,
       .candidate = SEER_NEW_ARRAY(arena, seer_letter_candidate, n)};
+  job->holder = SEER_LEDGER_NOBODY;
   if (kind == SEER_JOB_COMPARE) job->compared = SEER_NEW(arena, seer_message_compared);
   seer_ledger_job **end = &ledger->first;
   while (*end) end = &(*end)->next;
@@ -23,7 +26,7 @@ seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32
   return job;
 }
 
-static seer_ledger_job *find(const seer_ledger *ledger, uint64_t number) {
+seer_ledger_job *seer_ledger_find(const seer_ledger *ledger, uint64_t number) {
   seer_ledger_job *job = ledger->first;
   while (job && job->letter.number != number) job = job->next;
   return job;
@@ -106,9 +109,29 @@ static bool fits(const seer_ledger_job *job, const seer_letter_answer *answer) {
                                           : fits_results(job, answer);
 }
 
+// Who says that a job was lost may be wrong, and its candidates would be refused for that. So it is
+// believed when it was sent again and is said again, or where two workers were seen to have it that
+// are not who says so. What a certain device is asked nobody else can say.
+static seer_ledger_verdict take_lost(
+    seer_ledger_job *job, const seer_letter_answer *answer, uint32_t device) {
+  bool is_asked_of_one = job->letter.kind != SEER_JOB_MEASURE && job->asked_of != SEER_MEASURE_HOME;
+  uint32_t n_seen = job->n_holders - (job->n_holders > 0 && job->holder == device);
+  bool is_again = job->was_said_lost && answer->attempt > job->said_attempt,
+       is_its = !job->worker || strcmp(job->worker, answer->worker) == 0;
+  if (is_asked_of_one || n_seen >= MOST_LOST || (is_again && is_its)) {
+    seer_ledger_lose(job, device, SEER_MEASURED_RUN_CRASH, answer->lost);
+    return SEER_LEDGER_TAKEN;
+  }
+  if (job->was_said_lost) return SEER_LEDGER_DUPLICATE;
+  job->was_said_lost = true;
+  job->said_by = device;
+  job->said_attempt = job->letter.attempt;
+  return SEER_LEDGER_DOUBTED;
+}
+
 seer_ledger_verdict seer_ledger_take(
     seer_ledger *ledger, const seer_letter_answer *answer, uint32_t device) {
-  seer_ledger_job *job = find(ledger, answer->number);
+  seer_ledger_job *job = seer_ledger_find(ledger, answer->number);
   bool was_given = answer->number >= 1 && answer->number <= ledger->n_numbers;
   if (answer->session != ledger->session || !was_given || (job && !fits(job, answer))) {
     ledger->n_strange++;
@@ -119,8 +142,9 @@ seer_ledger_verdict seer_ledger_take(
     return SEER_LEDGER_DUPLICATE;
   }
   if (answer->lost[0]) {
-    seer_ledger_lose(job, device, SEER_MEASURED_RUN_CRASH, answer->lost);
-    return SEER_LEDGER_TAKEN;
+    seer_ledger_verdict verdict = take_lost(job, answer, device);
+    ledger->n_duplicates += verdict == SEER_LEDGER_DUPLICATE;
+    return verdict;
   }
   job->is_done = true;
   job->device = device;

@@ -24,8 +24,15 @@ typedef struct seer_ledger_job {
   bool is_forgone;  // and nobody will; it stands here until the broker has been told
   char lost[SEER_MEASURE_MESSAGE_BYTES];  // "": it was done; else why not
   uint32_t device;  // that has done it
+  // Who has it in hand, by its number; for how long, and for how long it may (holders.h).
+  uint32_t holder, n_holders;  // n_holders: one after the other, of this entry
+  double held_s, allowed_s;
+  bool was_sent_as_maybe;
+  bool was_said_lost;  // once, and that is not believed yet
+  uint32_t said_by, said_attempt;  // by whom, and of which letter
   struct seer_ledger_job *next;
 } seer_ledger_job;
+#define SEER_LEDGER_NOBODY UINT32_MAX
 
 typedef struct {
   uint64_t session, n_numbers;
@@ -34,6 +41,8 @@ typedef struct {
   uint32_t n_duplicates, n_strange;  // answers that were not taken
 } seer_ledger;
 
+// NULL: there is none.
+seer_ledger_job *seer_ledger_find(const seer_ledger *ledger, uint64_t number);
 // A job of `n` candidates, with the next number; its letter is to be filled.
 seer_ledger_job *seer_ledger_add(seer_ledger *ledger, seer_job_kind kind, uint32_t n);
 void seer_ledger_remove(seer_ledger *ledger, seer_ledger_job *job);
@@ -57,6 +66,7 @@ void seer_ledger_forgo(seer_ledger *ledger, uint64_t task);
 // ---- answers
 typedef enum {
   SEER_LEDGER_TAKEN,
+  SEER_LEDGER_DOUBTED,  // "lost", and nobody else has said so: it is to be sent again
   SEER_LEDGER_DUPLICATE,  // or not wanted any more
   SEER_LEDGER_STRANGE  // of another session, not what was asked, or of times that cannot be
 } seer_ledger_verdict;

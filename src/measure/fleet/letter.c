@@ -139,6 +139,8 @@ void seer_letter_put_worker(seer_text *out, const seer_letter_worker *letter) {
   seer_wire_put_u64(out, letter->free_bytes);
   seer_wire_put_f64(out, letter->load);
   seer_wire_put_f64(out, letter->noise);
+  seer_wire_put_f64(out, letter->build_s);
+  seer_wire_put_f64(out, letter->run_s);
   seer_wire_put_f64(out, letter->up_s);
   seer_wire_put_f64(out, letter->busy_s);
   seer_wire_put_u32(out, letter->n_rounds);
@@ -159,6 +161,8 @@ seer_status seer_letter_get_worker(
   out->free_bytes = seer_wire_get_u64(&r);
   out->load = seer_wire_get_seconds(&r, "the load");
   out->noise = seer_wire_get_share(&r, "the noise");
+  out->build_s = seer_wire_get_seconds(&r, "what it gives a build");
+  out->run_s = seer_wire_get_seconds(&r, "what it gives a run");
   out->up_s = seer_wire_get_seconds(&r, "the time since it began");
   out->busy_s = seer_wire_get_seconds(&r, "the time that it was busy");
   out->n_rounds = seer_wire_get_max(&r, MAX_COUNT, "the number of rounds");

@@ -52,6 +52,7 @@ typedef struct {
   uint64_t free_bytes;  // of its machine's memory
   double load;  // processors that others of its machine keep busy
   double noise;  // how far two times of one kernel lie apart, of the larger; 0: not known yet
+  double build_s, run_s;  // that it gives a build and a run of a candidate at most
   double up_s, busy_s;
   uint32_t n_rounds, n_candidates;  // done
   const char *doing;  // "17 candidates of conv2d_relu"; "": nothing

@@ -2,11 +2,13 @@
 
 #include "measure/fleet/roster.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/map.h"
 
 #define MAX_AT_ONCE 200
+#define MOST_LIMIT_S 3660.0  // that a build or a run may have, and a pause behind it
 #define MAX_NAME (SEER_LETTER_MAX_ID - 1)
 
 static const char *place_of(seer_arena *arena, const char *name) {
@@ -124,6 +126,18 @@ bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter) {
   if (roster->worker[k].is_dismissed) return false;
   roster->worker[k].is_there = true;
   roster->worker[k].n_builders = letter->n_builders;
+  roster->worker[k].build_s = fmin(letter->build_s, MOST_LIMIT_S);
+  roster->worker[k].run_s = fmin(letter->run_s, MOST_LIMIT_S);
+  return true;
+}
+
+bool seer_roster_dismiss(seer_roster *roster, uint32_t worker, const char *why) {
+  seer_roster_worker *w = &roster->worker[worker];
+  if (w->is_dismissed) return false;
+  seer_log(roster->context, "measure", 0, "worker %s gets nothing more: %s", w->id, why);
+  roster->n_there -= w->is_there;
+  w->is_there = false;
+  w->is_dismissed = true;
   return true;
 }
 
@@ -132,13 +146,10 @@ bool seer_roster_blame(seer_roster *roster, uint32_t worker, const char *why) {
   if (w->is_dismissed) return false;
   seer_log(roster->context, "measure", 1, "worker %s answers nonsense: %s", w->id, why);
   if (++w->n_nonsense < SEER_ROSTER_MOST_NONSENSE) return false;
-  seer_log(roster->context, "measure", 0,
-      "worker %s gets nothing more: it has answered nonsense %u times, at last: %s", w->id,
-      w->n_nonsense, why);
-  roster->n_there -= w->is_there;
-  w->is_there = false;
-  w->is_dismissed = true;
-  return true;
+  char text[2 * SEER_MEASURE_MESSAGE_BYTES];
+  (void)snprintf(
+      text, sizeof text, "it has answered nonsense %u times, at last: %s", w->n_nonsense, why);
+  return seer_roster_dismiss(roster, worker, text);
 }
 
 static void note_all(seer_roster *roster, const seer_hub *hub, const seer_letter_worker *letters,

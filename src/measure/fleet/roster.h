@@ -14,6 +14,7 @@ typedef struct {
   const char *id, *devices;  // devices: "cpu:0, cpu:1"
   bool is_there, is_dismissed;
   uint32_t n_builders, n_nonsense;  // nonsense: answers
+  double build_s, run_s;  // what it gives a build and a run at most
 } seer_roster_worker;
 #define SEER_ROSTER_MOST_NONSENSE 3  // then it gets nothing more: one may have been bad luck
 
@@ -48,6 +49,8 @@ bool seer_roster_hear_names(seer_roster *roster, const seer_redis_reply *names);
 bool seer_roster_see(seer_roster *roster, const seer_letter_worker *letter);
 // It has answered nonsense. True: once too often, and it is left out from now on.
 bool seer_roster_blame(seer_roster *roster, uint32_t worker, const char *why);
+// It is left out from now on. False: it is already.
+bool seer_roster_dismiss(seer_roster *roster, uint32_t worker, const char *why);
 // By name; UINT32_MAX: it is none of this tuning's.
 uint32_t seer_roster_find(const seer_roster *roster, const char *id);
 

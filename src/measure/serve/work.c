@@ -73,6 +73,8 @@ seer_status seer_work_create(seer_desk *desk, seer_work **out) {
   desk->letter.devices = names.data;
   desk->letter.n_devices = w->facts.n_devices;
   desk->letter.n_builders = w->facts.n_builders;
+  desk->letter.build_s = seer_context_f64(desk->context, SEER_OPT_BUILD_TIMEOUT);
+  desk->letter.run_s = seer_context_f64(desk->context, SEER_OPT_TIMEOUT) + w->choice.delay_s;
   return SEER_OK;
 }
 

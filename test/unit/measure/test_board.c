@@ -48,7 +48,9 @@ static void announce(scene *s, const char *name) {
       .devices = "",
       .measurer = "local",
       .doing = "",
-      .n_builders = 1};
+      .n_builders = 1,
+      .build_s = 1,
+      .run_s = 2};
   seer_redis_word word;
   seer_text text;
   seer_text_init(&text, arena);
@@ -131,19 +133,35 @@ static void post_nonsense(scene *s, const char *sender, bool is_sealed) {
   post(s, sender, &text, is_sealed);
 }
 
-static void answer(scene *s, const char *name) {
+static void post_answer(scene *s, const char *name, const char *lost) {
   seer_measure_result told = {.seconds = 1, .n_samples = 1, .sample = {1}};
   const seer_letter_answer letter = {.session = s->board.ledger.session,
       .number = s->job->letter.number,
+      .attempt = s->job->letter.attempt,
       .asked = seer_letter_job_key(&s->job->letter),
       .worker = name,
-      .lost = "",
+      .lost = lost,
       .n = 1,
       .result = &told};
   seer_text text;
   seer_text_init(&text, arena);
   seer_letter_put_answer(&text, &letter);
   post(s, name, &text, true);
+}
+
+static void answer(scene *s, const char *name) { post_answer(s, name, ""); }
+
+// As a worker does, which then vouches for it.
+static void hold(scene *s, const char *name) {
+  const seer_redis_reply *taken = ask(s, NULL,
+      TEXT("XREADGROUP GROUP " SEER_HUB_GROUP " %s COUNT 1 STREAMS %s >", name, jobs_of(s)));
+  assert_int_equal(taken->n, 1);
+}
+
+// It is asked who has the job, and so many seconds have passed since that was asked before.
+static void look_at_holder(scene *s, double passed_s) {
+  s->board.held_ns -= (uint64_t)(passed_s * 1e9);
+  step(s);
 }
 
 static void expect_done_by(scene *s, uint32_t device) {
@@ -174,6 +192,183 @@ static void who_takes_jobs_and_is_silent_is_found_out(void **state) {
   assert_false(s.job->is_done);
   answer(&s, "two");
   expect_done_by(&s, 1);
+  end(&s);
+}
+
+// A worker that lives and vouches: what it may take is 20 s, and what a build and a run may.
+static void who_never_answers_is_left_out(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  hold(&s, "one");
+  look_at_holder(&s, 6);
+  assert_int_equal(s.job->holder, 0);
+  assert_true(s.job->held_s < 0.1);
+  for (int k = 1; k <= 3; k++) look_at_holder(&s, 7);
+  assert_true(s.job->allowed_s > 22.9 && s.job->allowed_s < 23.1);
+  assert_true(s.job->held_s > 20.9 && s.job->held_s < 22.9);
+  step(&s);
+  assert_false(s.board.roster.worker[0].is_dismissed);
+  look_at_holder(&s, 7);
+  for (int k = 0; k < 2; k++) step(&s);
+  assert_true(s.board.roster.worker[0].is_dismissed);
+  assert_false(s.board.roster.worker[1].is_dismissed);
+  assert_string_equal(s.job->worker, "two");
+  assert_int_equal(s.job->letter.attempt, 2);
+  answer(&s, "one");  // late, and not believed
+  answer(&s, "two");
+  expect_done_by(&s, 1);
+  end(&s);
+}
+
+// What is for it alone it need not even take.
+static void who_takes_nothing_is_left_out(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  s.board.is_by_name = true;
+  step(&s);
+  assert_string_equal(s.job->worker, "one");
+  for (int k = 0; k < 5; k++) look_at_holder(&s, 7);
+  step(&s);
+  assert_true(s.board.roster.worker[0].is_dismissed);
+  assert_string_equal(s.job->worker, "two");
+  end(&s);
+}
+
+// Neither is the second one blamed for what the first one took, nor anybody for what passed while
+// the tuner was stopped.
+static void time_is_counted_of_who_has_it(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  hold(&s, "one");
+  for (int k = 0; k < 4; k++) look_at_holder(&s, 7);
+  (void)ask(&s, NULL, TEXT("XCLAIM %s " SEER_HUB_GROUP " two 0 %s JUSTID", jobs_of(&s), s.job->at));
+  look_at_holder(&s, 7);
+  assert_int_equal(s.job->holder, 1);
+  assert_int_equal(s.job->n_holders, 2);
+  assert_true(s.job->held_s < 0.1);
+  look_at_holder(&s, 1000);
+  assert_true(s.job->held_s < 10.1);
+  step(&s);
+  assert_false(s.board.is_by_name);
+  assert_int_equal(s.board.roster.n_there, 2);
+  end(&s);
+}
+
+// Behind two tunings' work it may take twice as long.
+static void others_tunings_have_their_time(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  (void)ask(&s, NULL, "SADD familyseer:tunings 0000000000000001");
+  hold(&s, "one");
+  for (int k = 0; k < 2; k++) look_at_holder(&s, 7);
+  assert_int_equal(s.board.n_tunings, 2);
+  assert_true(s.job->allowed_s > 25.9 && s.job->allowed_s < 26.1);
+  end(&s);
+}
+
+// Somebody with the password who is none of the tuning's takes jobs from the common stream.
+static void what_a_stranger_takes_is_sent_to_workers(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  hold(&s, "stranger");
+  look_at_holder(&s, 7);
+  assert_false(s.board.is_by_name);
+  s.job->held_s = 1e6;
+  for (int k = 0; k < 3; k++) step(&s);
+  assert_true(s.board.is_by_name);
+  assert_string_equal(s.job->worker, "one");
+  assert_int_equal(s.board.roster.n_there, 2);
+  end(&s);
+}
+
+// What may not be needed is nobody's to hurry with. When it is needed, it is sent as that, as
+// others' jobs may come before what may not be, without end.
+static void what_was_foreseen_is_due_when_it_is_asked(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  seer_ledger_remove(&s.board.ledger, s.job);
+  s.job = seer_ledger_add(&s.board.ledger, SEER_JOB_CHECK, 1);
+  s.job->letter.candidate[0].schedule = "a";
+  s.job->results = &s.result;
+  s.job->worker = "one";
+  s.job->asked_of = SEER_MEASURE_HOME;
+  s.job->is_foreseen = s.job->letter.is_maybe = true;
+  step(&s);
+  hold(&s, "one");
+  for (int k = 0; k < 20; k++) look_at_holder(&s, 7);
+  assert_true(s.job->held_s < 0.1);
+  s.job->is_foreseen = false;
+  for (int k = 0; k < 20 && s.job->letter.attempt == 1; k++) look_at_holder(&s, 7);
+  assert_int_equal(s.job->letter.attempt, 2);
+  assert_false(s.job->letter.is_maybe);
+  assert_false(s.board.roster.worker[0].is_dismissed);
+  hold(&s, "one");
+  for (int k = 0; k < 20; k++) look_at_holder(&s, 7);
+  assert_true(s.board.roster.worker[0].is_dismissed);
+  end(&s);
+}
+
+// One that says that jobs are lost which are not.
+static void who_says_lost_is_not_believed_alone(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  for (uint32_t k = 1; k <= SEER_ROSTER_MOST_NONSENSE; k++) {
+    swallow(&s);
+    post_answer(&s, "one", "no");
+    expect_sent_again(&s);
+    assert_false(s.job->is_done);
+    assert_string_equal(s.job->worker, "two");
+    post_answer(&s, "one", "no");  // once more, of what is another one's now
+    answer(&s, "two");
+    expect_done_by(&s, 1);
+    assert_string_equal(s.job->lost, "");
+    assert_int_equal(s.board.roster.worker[0].n_nonsense, k);
+    seer_ledger_remove(&s.board.ledger, s.job);
+    s.job = seer_ledger_add(&s.board.ledger, SEER_JOB_MEASURE, 1);
+    s.job->letter.candidate[0].schedule = "a";
+    s.job->results = &s.result;
+    step(&s);
+  }
+  assert_true(s.board.roster.worker[0].is_dismissed);
+  assert_int_equal(s.board.roster.worker[1].n_nonsense, 0);
+  end(&s);
+}
+
+static void what_two_say_is_lost_is_lost(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  swallow(&s);
+  post_answer(&s, "one", "no");
+  expect_sent_again(&s);
+  post_answer(&s, "two", "no, no");
+  expect_done_by(&s, 1);
+  assert_string_equal(s.job->lost, "no, no");
+  assert_int_equal(s.board.roster.worker[0].n_nonsense, 0);
+  end(&s);
+}
+
+// The worker that a job is sent to once more is gone before it answers.
+static void what_is_sent_again_outlives_its_worker(void **state) {
+  (void)state;
+  scene s = {0};
+  begin(&s);
+  swallow(&s);
+  post_answer(&s, "one", "no");
+  expect_sent_again(&s);
+  assert_string_equal(s.job->worker, "two");
+  assert_false(s.board.is_by_name);
+  leave(&s, "two");
+  step(&s);
+  assert_string_equal(s.job->worker, "one");
+  assert_non_null(s.job->at);
   end(&s);
 }
 
@@ -275,6 +470,15 @@ static void who_is_too_many_takes_no_round(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(who_takes_jobs_and_is_silent_is_found_out),
+      cmocka_unit_test(who_never_answers_is_left_out),
+      cmocka_unit_test(who_takes_nothing_is_left_out),
+      cmocka_unit_test(time_is_counted_of_who_has_it),
+      cmocka_unit_test(others_tunings_have_their_time),
+      cmocka_unit_test(what_a_stranger_takes_is_sent_to_workers),
+      cmocka_unit_test(what_was_foreseen_is_due_when_it_is_asked),
+      cmocka_unit_test(who_says_lost_is_not_believed_alone),
+      cmocka_unit_test(what_two_say_is_lost_is_lost),
+      cmocka_unit_test(what_is_sent_again_outlives_its_worker),
       cmocka_unit_test(what_the_broker_lost_is_nobodys_fault),
       cmocka_unit_test(who_answers_nonsense_gets_nothing_more),
       cmocka_unit_test(nobody_is_blamed_for_what_has_no_seal),

@@ -251,6 +251,11 @@ static void a_lost_job_is_its_candidates_error(void **state) {
   job->results = results;
   seer_letter_answer answer = answer_of(job, NULL, 0);
   answer.lost = "two workers were lost over it";
+  job->n_holders = 2;  // that were seen; but one of them says so
+  job->holder = 0;
+  assert_int_equal(seer_ledger_take(&ledger, &answer, 0), SEER_LEDGER_DOUBTED);
+  assert_false(job->is_done);
+  job->n_holders = 3;
   assert_int_equal(seer_ledger_take(&ledger, &answer, 0), SEER_LEDGER_TAKEN);
   assert_int_equal(results[1].cls, SEER_MEASURED_RUN_CRASH);
   assert_string_equal(results[1].message, "two workers were lost over it");
