@@ -96,5 +96,7 @@ FAR = [
     F("there is room for whatever is announced", "limit", REMOTE + "link.c", "  if (out_header->n_bytes > max_bytes)\n", "  if (out_header->n_bytes > SEER_WIRE_MAX_BYTES)\n",
       "test_measure_remote_link"),
     F("any word is a secret", "guard", REMOTE + "message.c", "  if (!status && n < LEAST_KEY_BYTES)\n", "  if (!status && n == 0)\n", "test_measure_remote_link"),
+    F("a board may be a GPU", "guard", REMOTE + "ask.c", '  SEER_TRYF(seer_target_check_cpu(&theirs), "device %s", devices->device[0].name);\n', "",
+      "test_measure_remote_target"),
     F("constants of one schedule serve for another", "key", "src/code/constant.c", "    if (kernel->key != key) continue;\n", "    if (kernel->key == key + 1) continue;\n", "test_code_constant"),
 ]
