@@ -5,6 +5,7 @@
 #   tool/quick_on_targets.sh   the quick tests as on each machine of test/targets
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
+#   make check-gpu    every test of kernels for GPUs, the long ones too; no device is needed (tool/check_gpu.sh)
 #   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
 #   make check-threads   ThreadSanitizer over what has threads, and a tuning under it (tool/check_threads.sh)
 #   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py); devices that
@@ -36,7 +37,7 @@ STUDY ?= $(BUILD)/study
 TESTS ?= $(shell expr $(JOBS) + 1)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
-.PHONY: all deps demo quick check check-full check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
+.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -64,6 +65,10 @@ check: deps all lint
 check-full: check
 	@tool/deps.sh cross
 	@tool/check_full.sh $(FUZZ_SECONDS)
+
+check-gpu: deps all
+	@tool/deps.sh gpu-full
+	@tool/check_gpu.sh $(BUILD)
 
 check-threads: deps
 	@tool/check_threads.sh

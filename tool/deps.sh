@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [gpu|cross|bench|exports|inductor]   (also the compiler that
-# tests of kernels for GPUs need, compilers for other processors, which
+# fast and needs no network.   tool/deps.sh [gpu|gpu-full|cross|bench|exports|inductor]   (also the compiler that
+# tests of kernels for GPUs need, what only check-gpu needs besides, compilers for other processors, which
 # only check-full needs, the peers that only benches need, what networks are exported from, 6 GB in .venv-exports, or
 # PyTorch's compiler as a peer, 6 GB in .venv-inductor)
 set -euo pipefail
@@ -15,6 +15,7 @@ packages="ninja-build cmake gcc g++ make pkg-config python3 python3-venv
 if [ "${1:-}" = cross ]; then
   packages="$packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
 fi
+if [ "${1:-}" = gpu-full ]; then packages="$packages oclgrind"; fi
 
 missing=""
 for package in $packages; do
@@ -55,7 +56,7 @@ case "${1:-}" in
     ;;
   exports) install_python tool/requirements-exports.txt .venv-exports ;;
   inductor) install_python tool/requirements-inductor.txt .venv-inductor ;;
-  gpu) install_python tool/requirements-gpu.txt .venv --no-deps ;;
+  gpu | gpu-full) install_python tool/requirements-gpu.txt .venv --no-deps ;;
   cross | "") ;;
-  *) echo "tool/deps.sh: '$1' is not one of gpu, cross, bench, exports, inductor" >&2; exit 2 ;;
+  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, cross, bench, exports, inductor" >&2; exit 2 ;;
 esac

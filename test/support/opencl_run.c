@@ -13,6 +13,7 @@
 struct opencl_runner {
   seer_opencl *builder;
   seer_opencl_device of;
+  const char *options;
   cl_device_id device;
   cl_context context;
   cl_command_queue queue;
@@ -24,10 +25,12 @@ static const char *kept(seer_status status, seer_arena *arena) {
   return why;
 }
 
-opencl_runner *opencl_open(const char *platform, seer_arena *arena, const char **out_why) {
+opencl_runner *opencl_open(
+    const char *platform, const char *options, seer_arena *arena, const char **out_why) {
   opencl_runner *runner = SEER_NEW(arena, opencl_runner);
   cl_int error;
   *out_why = NULL;
+  runner->options = options;
   seer_status status = seer_opencl_open(NULL, &runner->builder);
   if (!status)
     status = seer_opencl_find(runner->builder, platform, SEER_OPENCL_ANY, 0, arena, &runner->of);
@@ -73,7 +76,7 @@ static const char *build(run *r) {
   seer_status status = seer_source_print(r->code, seer_dialect_find("opencl"), r->arena, &all[1]);
   if (!status)
     status = seer_opencl_build(r->runner->builder, &r->runner->of, r->code->loop->name, all, 2,
-        "-Werror -DSEER_POISON", r->arena, &built);
+        r->runner->options, r->arena, &built);
   if (status) return kept(status, r->arena);
   const unsigned char *binary = built.binary;
   cl_int error, loaded;

@@ -50,7 +50,7 @@ static void what_is_not_fetched_shows(void **state) {
 int main(void) {
   seer_arena *arena = seer_arena_create("opencl");
   const char *why;
-  opencl_runner *runner = opencl_open("Portable Computing Language", arena, &why);
+  opencl_runner *runner = opencl_open("Portable Computing Language", OPENCL_POISON, arena, &why);
   if (!runner) {
     print_message("%s\n", why);
     seer_arena_destroy(arena);
