@@ -86,6 +86,25 @@ const block_program *block_program_named(const char *name) {
   return NULL;
 }
 
+seer_loop *block_copy(const char *type, seer_arena *arena) {
+  const char *text = seer_arena_printf(arena,
+      "loop copy { input $x %s[64, 64] of 0 output $y %s[64, 64] of 1 workgroup $g %s[64, 16] of "
+      "2\n"
+      "phase { parallel @b < 4 stage 0 { alloc $g stage 0\n"
+      "thread @t < 128 stage 0 { vector @w < 8 stage 0 {\n"
+      "let @m in [0, 63] stage 0 = (@t * 8 + @w) / 16\n"
+      "let @n in [0, 15] stage 0 = (@t * 8 + @w) %% 16\n"
+      "store $g[@m, @n] stage 0 = $x[@m, @b * 16 + @n] } }\n"
+      "barrier thread @u < 128 stage 0 { vector @v < 8 stage 0 {\n"
+      "store $y[(@u * 8 + @v) / 16, @b * 16 + (@u * 8 + @v) %% 16] stage 0 = "
+      "$g[63 - (@u * 8 + @v) / 16, (@u * 8 + @v) %% 16] } } } } }",
+      type, type, type);
+  seer_loop *loop;
+  must(seer_loop_parse("copy", text, strlen(text), arena, &loop));
+  must(seer_loop_verify(loop));
+  return loop;
+}
+
 const char *block_program_text(const block_program *program, seer_arena *arena) {
   const char *path =
       seer_arena_printf(arena, SEER_SOURCE_DIR "/test/data/block/%s.loop", program->name);

@@ -18,6 +18,9 @@ typedef struct {
 extern const block_program block_programs[N_BLOCK_PROGRAMS];
 const block_program *block_program_named(const char *name);
 
+// A program that copies $x to $y through a block's memory, eight elements of `type` an item.
+seer_loop *block_copy(const char *type, seer_arena *arena);
+
 // The text of the file.
 const char *block_program_text(const block_program *program, seer_arena *arena);
 seer_loop *block_program_parse(const block_program *program, const char *text, seer_arena *arena);

@@ -120,13 +120,36 @@ static void neighbours_are_one_access(void **state) {
       "ld.global.nc", "st.global", "ld.shared", "st.shared"};  // of the program, each by fours only
   seer_arena *arena = seer_arena_create("test");
   seer_nvrtc_program built;
-  build_program(c->nvrtc[0], block_program_named("wide"), 80, arena, &built);
-  for (uint32_t k = 0; k < SEER_COUNT_OF(kinds); k++) {
-    if (!strstr(built.ptx, seer_arena_printf(arena, "%s.v4.f32", kinds[k])) ||
-        strstr(built.ptx, seer_arena_printf(arena, "%s.f32", kinds[k])))
-      fail_msg("%s: %s", kinds[k], built.ptx);
+  for (uint32_t k = 0; k < SEER_COUNT_OF(kinds) * c->n; k++) {
+    const char *kind = kinds[k / c->n];
+    build_program(c->nvrtc[k % c->n], block_program_named("wide"), 80, arena, &built);
+    if (!strstr(built.ptx, seer_arena_printf(arena, "%s.v4.f32", kind)) ||
+        strstr(built.ptx, seer_arena_printf(arena, "%s.f32", kind)))
+      fail_msg("%s: %s", kind, built.ptx);
   }
   seer_arena_destroy(arena);
+}
+
+static void neighbours_of_all_types_are_one_access(void **state) {
+  compilers *c = *state;
+  static const struct {
+    const char *type, *has;
+  } cases[] = {{"f16", "st.shared.v4"}, {"bf16", "st.shared.v4"}, {"u8", "st.shared.v2"},
+      {"bool", "st.shared.v4.u16"}, {"i32", "st.shared.v4"}, {"i64", "ld.shared.v2.u64"},
+      {"f64", "ld.shared.v2.f64"}};
+  for (uint32_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_kernel text;
+    seer_nvrtc_program built;
+    must(
+        seer_gpu_write(block_copy(cases[k].type, arena), SEER_KERNEL_CUDA_C, "copy", arena, &text));
+    const char *texts[] = {seer_source_prelude(seer_dialect_find("cuda"), arena), text.object};
+    for (uint32_t n = 0; n < c->n; n++) {
+      must(seer_nvrtc_build(c->nvrtc[n], cases[k].type, texts, 2, 80, arena, &built));
+      if (!strstr(built.ptx, cases[k].has)) fail_msg("%s: %s", cases[k].type, built.ptx);
+    }
+    seer_arena_destroy(arena);
+  }
 }
 
 static void refusals_say_why(void **state) {
@@ -208,6 +231,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(programs_compile, &c),
       cmocka_unit_test_prestate(kernels_are_built, &c),
       cmocka_unit_test_prestate(neighbours_are_one_access, &c),
+      cmocka_unit_test_prestate(neighbours_of_all_types_are_one_access, &c),
       cmocka_unit_test_prestate(refusals_say_why, &c),
       cmocka_unit_test_prestate(spills_are_seen, &c),
       cmocka_unit_test_prestate(damaged_binaries_are_refused, &c)};

@@ -2,6 +2,7 @@
 // of what was never written, accesses that are outside, and barriers that not all come to. Of the
 // hand-written ones and of drawn products it says nothing; planted faults it sees.
 // SEER_TEST: timeout=300 labels=full
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -47,7 +48,7 @@ static const char *said_of(const subject *s, seer_arena *arena) {
   assert_true(child >= 0);
   if (child == 0) {
     const char *wrong = run(s, arena);
-    if (wrong) print_message("%s\n", wrong);
+    if (wrong) (void)fprintf(stderr, "%s\n", wrong);
     _exit(wrong != NULL);
   }
   int status;
