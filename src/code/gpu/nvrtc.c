@@ -3,6 +3,7 @@
 #include "code/gpu/nvrtc.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +29,11 @@ typedef int result;  // 0: it went well
   X(result, nvrtcGetPTX, (program, char *))
 
 #define MAX_PROCESSORS 128
+// What it has allocated for good stays known to it.
+#define HOW (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
 
 struct seer_nvrtc {
-  void *library;
+  void *library, *builtins;
   uint32_t version;
   int n_processor, processor[MAX_PROCESSORS];
 #define POINTER(type, name, args) type(*name) args;
@@ -64,17 +67,28 @@ static seer_status find_functions(seer_nvrtc *n, const char *path) {
   return SEER_OK;
 }
 
+// What it opens itself when it compiles, found by name beside it: what runs this process may look
+// only where the program says (AddressSanitizer does). If it is not there, NVRTC says so.
+static void open_builtins(seer_nvrtc *n, const char *path) {
+  char name[512];
+  const char *end = strrchr(path, '/');
+  if (!end) return;
+  int length = snprintf(name, sizeof(name), "%.*s/libnvrtc-builtins.so.%u.%u", (int)(end - path),
+      path, n->version / 100, n->version % 100);
+  if (length > 0 && (size_t)length < sizeof(name)) n->builtins = dlopen(name, HOW);
+}
+
 seer_status seer_nvrtc_open(const char *path, seer_nvrtc **out) {
   *out = NULL;
   seer_nvrtc *n = calloc(1, sizeof(*n));
   if (!n) return SEER_FAIL(RESOURCE, "no memory for NVRTC's table");
   const char *why = NULL;
   if (path) {
-    n->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    n->library = dlopen(path, HOW);
     if (!n->library) why = dlerror();
   }
   for (size_t k = 0; !path && !n->library && k < SEER_COUNT_OF(names); k++) {
-    n->library = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
+    n->library = dlopen(names[k], HOW);
     if (!n->library && !why) why = dlerror();
   }
   seer_status status = n->library
@@ -87,6 +101,7 @@ seer_status seer_nvrtc_open(const char *path, seer_nvrtc **out) {
     seer_nvrtc_close(n);
     return status;
   }
+  if (path) open_builtins(n, path);
   *out = n;
   return SEER_OK;
 }
@@ -94,6 +109,7 @@ seer_status seer_nvrtc_open(const char *path, seer_nvrtc **out) {
 void seer_nvrtc_close(seer_nvrtc *nvrtc) {
   if (!nvrtc) return;
   if (nvrtc->library) dlclose(nvrtc->library);
+  if (nvrtc->builtins) dlclose(nvrtc->builtins);
   free(nvrtc);
 }
 

@@ -111,7 +111,8 @@ seer_status seer_opencl_open(const char *path, seer_opencl **out) {
   *out = NULL;
   seer_opencl *o = calloc(1, sizeof(*o));
   if (!o) return SEER_FAIL(RESOURCE, "no memory for OpenCL's table");
-  o->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  // Drivers have threads and memory for good: it is never unloaded.
+  o->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   const char *why = o->library ? NULL : dlerror();
   seer_status status = o->library
       ? find_functions(o, name)
