@@ -85,6 +85,18 @@ def make_lines():
         return file.read().splitlines(keepends=True)
 
 
+def two_times(lines):
+    """A schedule that was timed twice is two records. (The lines of the others have none: there, a schedule takes one time.)"""
+    once = next(line for line in map(json.loads, lines) if line["class"] == "ok" and line["state"] == "measured")
+    twice = dict(once, seconds=once["seconds"] * 1.5, samples=[sample * 1.5 for sample in once["samples"]])
+    machine_of("timed", [json.dumps(once) + "\n", json.dumps(twice) + "\n"])
+    expect(len(known("timed")) == 2, f"a schedule with two times is {len(known('timed'))} records")
+    os.mkdir(path("times"))
+    sync("timed", "times")
+    sync("told", "times")
+    expect(known("told") == known("timed"), "of a schedule's two times one was handed on")
+
+
 def machine_of(name, lines):
     """A machine that has these records."""
     for suffix in ("", "-wal", "-shm"):
@@ -261,6 +273,7 @@ def trusted(lines):
 try:
     all_lines = make_lines()
     expect(any(json.loads(line)["pairs"]["n"] for line in all_lines), "no winner among the records")
+    two_times(all_lines)
     for seed in range(6):
         converge(all_lines, seed)
     damage(all_lines)

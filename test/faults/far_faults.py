@@ -87,7 +87,7 @@ FAR = [
     F("anybody is blamed for what has no seal", "guard", FLEET + "board.c", "  if (is_sealed) doubt(b", "  doubt(b", "test_measure_board"),
     F("what the broker forgets stays forgotten", "stale", FLEET + "board.c", "        s->b->is_there = false;\n", "", "cli_fleet"),
     F("what a dead worker had is nobody's", "state", "src/measure/serve/take.c", "    SEER_TRY(claim(t, session[k]));\n",
-      "    (void)claim;\n", "cli_fleet"),
+      "    (void)claim;\n", "cli_fleet_dead"),
     F("a runner believes anybody", "guard", REMOTE + "link.c", "  if (!seer_hmac_equal(came, own))\n", "  if (n > max_bytes)\n", "test_measure_remote_link"),
     F("a message for a runner counts again", "guard", REMOTE + "link.c", "seal(&link->from, link->n_received++, frame", "seal(&link->from, 0 * link->n_received++, frame",
       "test_measure_remote_link"),

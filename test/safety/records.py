@@ -23,7 +23,7 @@ TABLES = ["CREATE VIEW more AS SELECT * FROM measurement",
           "ALTER TABLE target RENAME TO old; CREATE VIEW target AS SELECT id, key, feature_key, text FROM old",
           "CREATE TRIGGER t AFTER INSERT ON session BEGIN DELETE FROM measurement; END",
           "CREATE TABLE more(x)", "DROP INDEX measurement_by_time", "DROP TABLE session", "DROP INDEX measurement_winner",
-          "PRAGMA user_version = 0", "PRAGMA user_version = 1", "PRAGMA user_version = 99", "PRAGMA application_id = 1"]
+          "PRAGMA user_version = 0", "PRAGMA user_version = 1", "PRAGMA user_version = 2", "PRAGMA user_version = 99", "PRAGMA application_id = 1"]
 
 
 def number_in(rng, text):
@@ -199,7 +199,7 @@ class Campaign:
     def rows(path):
         """What the machine itself has measured, winners apart: these may change places."""
         db = sqlite3.connect(path)
-        rows = db.execute("SELECT id, session, workload, target, schedule, class, seconds, samples, origin FROM measurement WHERE place = 'here'").fetchall()
+        rows = db.execute("SELECT id, session, workload, target, schedule, class, seconds, samples, origin, worker, device FROM measurement WHERE place = 'here'").fetchall()
         sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         version = db.execute("PRAGMA user_version").fetchone() == (3,)
         db.close()
