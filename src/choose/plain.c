@@ -24,6 +24,8 @@ static void make_plain(const seer_sketch_list *list, uint32_t sketch, seer_sched
         out->knob[k] = 0;
         break;
       case SEER_KNOB_PARALLEL:
+      case SEER_KNOB_ITEMS:
+      case SEER_KNOB_WIDTH:
       case SEER_KNOB_KIND_COUNT:
         break;
     }

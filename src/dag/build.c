@@ -11,7 +11,7 @@
 static const char *const axis_roles[SEER_AXIS_ROLE_COUNT] = {"other", "batch", "y", "x",
     "out_channel", "in_channel", "ky", "kx", "group", "m", "n", "k", "head"};
 static const char *const stage_roles[SEER_STAGE_ROLE_COUNT] = {"anchor", "prologue", "epilogue",
-    "pad", "pack", "transform_in", "transform_out", "reduce_local"};
+    "pad", "pack", "transform_in", "transform_out", "reduce_local", "fetch"};
 static const char *const combiners[SEER_COMBINE_COUNT] = {
     "none", "sum", "prod", "max", "min", "argmax", "argmin", "and", "or"};
 
@@ -254,7 +254,7 @@ void seer_dag_finish(seer_dag *dag) {
     const_walk walk = {dag, true};
     for (uint32_t v = 0; v < stage->n_values; v++)
       seer_expr_visit(&dag->expr, stage->body[v], note_load, &walk);
-    stage->is_const = walk.is_const;
+    stage->is_const = walk.is_const && stage->role != SEER_STAGE_FETCH;
   }
   dag->access = seer_access_build(dag, dag->arena);
 }

@@ -53,6 +53,7 @@ typedef enum {
   SEER_STAGE_TRANSFORM_IN,
   SEER_STAGE_TRANSFORM_OUT,
   SEER_STAGE_REDUCE_LOCAL,
+  SEER_STAGE_FETCH,  // a copy made where the kernel runs: of weights, too, so never const
   SEER_STAGE_ROLE_COUNT
 } seer_stage_role;
 

@@ -319,7 +319,8 @@ static void fill_loops(filler *f, uint32_t stage) {
   uint32_t n_axis = (uint32_t)dag->n_space + dag->n_reduce;
   for (uint32_t a = 0; a < n_axis; a++) span[a] = 1;
   s->n_loop = sketch->n_loop;
-  for (uint32_t l = sketch->n_loop; l-- > 0;) {
+  for (uint32_t k = sketch->n_loop; k-- > 0;) {
+    uint32_t l = sketch->by_rank[k];
     const seer_sketch_loop *from = &sketch->loop[l];
     seer_frame_loop *loop = &s->loop[l];
     uint32_t a = from->axis;
@@ -346,15 +347,16 @@ static void fill_loops(filler *f, uint32_t stage) {
     loop->is_tile = l >= sketch->first_tile_loop;
     loop->is_vector = is_vector;
     loop->is_parallel = false;
+    loop->is_item = from->binding == SEER_BIND_ITEM;
     loop->extent = extent;
     loop->coef = span[a];
     span[a] *= extent;
   }
-  // Exact loops: follow the last block of each axis from the outside in.
+  // Exact loops: follow the last block of each axis from its most significant loop on.
   int64_t rest[SEER_DAG_MAX_AXES];
   for (uint32_t a = 0; a < n_axis; a++) rest[a] = s->region[a];
-  for (uint32_t l = 0; l < sketch->n_loop; l++) {
-    seer_frame_loop *loop = &s->loop[l];
+  for (uint32_t k = 0; k < sketch->n_loop; k++) {
+    seer_frame_loop *loop = &s->loop[sketch->by_rank[k]];
     int64_t r = rest[loop->axis];
     if (loop->coef == 1) {
       loop->is_exact = s->is_region_exact[loop->axis] && r == loop->extent;
@@ -368,6 +370,40 @@ static void fill_loops(filler *f, uint32_t stage) {
   }
 }
 
+// The value of a choice, kept within what there is.
+static uint16_t choose(filler *f, uint16_t knob) {
+  uint16_t *value = use(f, knob);
+  if (*value >= f->sketch->knob[knob].n_values)
+    *value = (uint16_t)(f->sketch->knob[knob].n_values - 1);
+  return *value;
+}
+
+static void fill_flat(filler *f, uint32_t stage) {
+  const seer_sketch_stage *sketch = &f->sketch->stage[stage];
+  const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
+  const seer_target_gpu *gpu = &f->list->target->gpu;
+  seer_frame_stage *s = &f->frame->stage[stage];
+  int64_t n_elems = 1, row = dag->n_space > 0 ? s->region[dag->n_space - 1] : 1;
+  for (uint32_t d = 0; d < dag->n_space; d++) n_elems *= s->region[d];
+  int64_t width = 1, items = gpu->warp_items;
+  if (sketch->width_knob != SEER_NO_KNOB) {
+    const seer_knob *knob = &f->sketch->knob[sketch->width_knob];
+    (void)choose(f, sketch->width_knob);
+    uint16_t *value = &f->knob[sketch->width_knob];
+    while (*value > 0 && row % seer_knob_number(f->list, knob, *value) != 0) (*value)--;
+    width = seer_knob_number(f->list, knob, *value);
+  }
+  if (sketch->items_knob != SEER_NO_KNOB) {
+    const seer_knob *knob = &f->sketch->knob[sketch->items_knob];
+    items = seer_knob_number(f->list, knob, choose(f, sketch->items_knob));
+  }
+  if (sketch->role == SEER_ROLE_FETCH) items = seer_frame_items(&f->frame->stage[sketch->partner]);
+  int64_t n_groups = n_elems / width;
+  s->flat = (seer_frame_flat){.n_groups = n_groups, .width = width};
+  s->flat.items = seer_min_i64(seer_min_i64(items, gpu->max_block_items), n_groups);
+  s->flat.n_steps = seer_ceil_div(n_groups, s->flat.items);
+}
+
 static void fill_stage(filler *f, uint32_t stage) {
   const seer_sketch_stage *sketch = &f->sketch->stage[stage];
   const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
@@ -376,6 +412,7 @@ static void fill_stage(filler *f, uint32_t stage) {
   s->n_loop = 0;
   s->n_parallel = 0;
   s->max_unroll = 1;
+  s->is_flat = sketch->is_flat;
   if (sketch->role == SEER_ROLE_INLINE) {
     s->place = SEER_PLACE_INLINE;
     return;
@@ -410,10 +447,10 @@ static void fill_stage(filler *f, uint32_t stage) {
     }
   }
   fill_loops(f, stage);
+  if (s->is_flat) fill_flat(f, stage);
   if (sketch->unroll_knob != SEER_NO_KNOB) {
-    uint16_t *unroll = use(f, sketch->unroll_knob);
-    if (*unroll >= SEER_UNROLL_LIMITS) *unroll = SEER_UNROLL_LIMITS - 1;
-    s->max_unroll = seer_unroll_limit(f->list->space, *unroll);
+    const seer_knob *knob = &f->sketch->knob[sketch->unroll_knob];
+    s->max_unroll = seer_knob_number(f->list, knob, choose(f, sketch->unroll_knob));
   }
 }
 
@@ -441,6 +478,17 @@ static void fill_parallel(filler *f) {
   }
 }
 
+// A GPU's grid.
+static void fill_grid(filler *f) {
+  for (uint32_t r = 0; r < f->frame->n_root; r++) {
+    uint32_t stage = f->frame->root[r];
+    seer_frame_stage *s = &f->frame->stage[stage];
+    const seer_sketch_loop *loop = f->sketch->stage[stage].loop;
+    while (s->n_parallel < s->n_loop && loop[s->n_parallel].binding == SEER_BIND_GRID)
+      s->loop[s->n_parallel++].is_parallel = true;
+  }
+}
+
 static void fill(filler *f) {
   const seer_sketch *sketch = f->sketch;
   seer_frame *frame = f->frame;
@@ -452,13 +500,17 @@ static void fill(filler *f) {
     frame->stage[s].n_loop = 0;
   }
   for (uint32_t k = 0; k < sketch->n_order; k++) fill_stage(f, sketch->order[k]);
-  fill_parallel(f);
+  bool is_cpu = f->list->target->kind == SEER_TARGET_CPU;
+  if (is_cpu)
+    fill_parallel(f);
+  else
+    fill_grid(f);
   for (uint32_t i = 0, j = frame->n_root; i + 1 < j; i++) {  // execution order: producers first
     uint8_t swap = frame->root[i];
     frame->root[i] = frame->root[--j];
     frame->root[j] = swap;
   }
-  seer_in_place_find(frame);
+  if (is_cpu) seer_in_place_find(frame);
 }
 
 static const seer_sketch *sketch_of(const seer_sketch_list *list, const seer_schedule *schedule) {
@@ -545,8 +597,16 @@ bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage) {
   return is_one || seer_matrix_fits(&tile, last->extent, 1);
 }
 
+int64_t seer_frame_items(const seer_frame_stage *stage) {
+  int64_t items = 1;
+  for (uint32_t l = 0; l < stage->n_loop; l++)
+    items *= stage->loop[l].is_item ? stage->loop[l].extent : 1;
+  return items;
+}
+
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage) {
   const seer_frame_stage *s = &frame->stage[stage];
+  if (s->is_flat) return s->flat.n_steps;
   int64_t parts = 1;
   for (uint32_t l = 0; l < s->n_parallel; l++) {
     parts *= s->loop[l].extent;

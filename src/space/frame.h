@@ -15,6 +15,7 @@ typedef struct {
   bool is_tile;  // part of the register tile: unrolled
   bool is_vector;  // the last loop
   bool is_parallel;
+  bool is_item;  // its iterations are items of a block
   bool is_exact;  // trip count is always `extent`
   int64_t extent;  // nominal
   int64_t coef;  // the axis's index = region start + sum coef * var
@@ -27,6 +28,14 @@ typedef enum {
   SEER_PLACE_AT,
   SEER_PLACE_CONST
 } seer_place;
+
+// A FLAT stage's spatial axes have no loops: the elements of its region, its dimensions row by row,
+// are dealt out in groups of `width` neighbours along the last one. Step s gives group s * items +
+// i to item i. At the root the steps are blocks; of a stage that is AT its block goes through them.
+typedef struct {
+  int64_t n_groups, n_steps;
+  int64_t items, width;
+} seer_frame_flat;
 
 // What is needed of one dimension of a stage that is AT, at one visit. Its start = constant + sum
 // coef[k] * S(axis[k]) / div, where S(a) is the start of axis `a` of stage `at` at that depth:
@@ -58,6 +67,8 @@ typedef struct {
   bool is_region_exact[SEER_DAG_MAX_AXES];  // never shorter than region[] at any visit
   seer_region start[SEER_DAG_MAX_AXES];  // AT: where it lies; not set otherwise
   seer_frame_loop loop[SEER_DAG_MAX_AXES * 4];
+  bool is_flat;
+  seer_frame_flat flat;
 } seer_frame_stage;
 
 typedef struct seer_frame {
@@ -109,6 +120,9 @@ static inline bool seer_frame_is_in_registers(const seer_frame_stage *stage) {
 }
 // Whether it is products of matrices, as far as loops say.
 bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage);
-int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);  // product of its parallel loops
+// Product of its parallel loops; of a FLAT stage its steps.
+int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);
+// Of the loops that are bound to items; 1 where there are none.
+int64_t seer_frame_items(const seer_frame_stage *stage);
 
 #endif

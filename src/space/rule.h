@@ -15,7 +15,8 @@ typedef enum {
   SEER_PLAN_ROOT,  // fixed at the root
   SEER_PLAN_FUSED,  // fixed at its FOLLOW partner's loops
   SEER_PLAN_FREE,  // a location knob: readers' loops or the root
-  SEER_PLAN_BLOCK  // fixed at the block loops of stage `block`
+  SEER_PLAN_BLOCK,  // fixed at the block loops of stage `block`
+  SEER_PLAN_FETCHED  // fixed inside the outermost reduction loops of its tiled partner
 } seer_plan_place;
 
 #define SEER_PLAN_SMALL 8  // extent of an index axis of a transform: F(6x6, 3x3) has 8
@@ -63,10 +64,16 @@ typedef enum {
   SEER_RULE_STOP  // made plans; no other rule
 } seer_rule_answer;
 
+// Kinds of targets that a rule is for: bits of seer_target_kind.
+#define SEER_RULE_CPU (1u << SEER_TARGET_CPU)
+#define SEER_RULE_GPU (1u << SEER_TARGET_CUDA | 1u << SEER_TARGET_OPENCL)
+#define SEER_RULE_ALL (SEER_RULE_CPU | SEER_RULE_GPU)
+
 typedef struct {
   const char *name;
   const char *doc;
   bool is_ansor;  // in the ansor space too
+  uint8_t kinds;
   seer_rule_answer (*apply)(
       const seer_rule_context *context, const seer_plan *plan, uint32_t stage);
 } seer_rule;
@@ -99,6 +106,10 @@ seer_plan *seer_plan_simple(
 void seer_plan_unroll_transform(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule);
 
+static inline bool seer_plan_is_gpu(const seer_rule_context *context) {
+  return context->target->kind != SEER_TARGET_CPU;
+}
+
 // The result that everything made of `stage` ends in, if there is just one and it is a root; else
 // -1.
 int seer_plan_result(const seer_plan *plan, uint32_t stage);
@@ -114,9 +125,9 @@ void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, ui
 void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
     uint32_t axis, int64_t factor, bool is_inner, const char *name);
 // cache-read: loads of `buf` in `stage` go through a copy whose dimension d is the buffer's
-// dimension order[d].
+// dimension order[d]. The new stage's role is PACK or FETCH.
 void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
-    uint32_t buf, const uint8_t *order);
+    uint32_t buf, const uint8_t *order, seer_stage_role role);
 
 // ---- skeleton.c: a finished plan -> sketch; NULL when it needs too many knobs and `is_cut` is
 // false (is_cut: stages beyond the limit get no knobs).

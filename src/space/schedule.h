@@ -36,6 +36,7 @@ typedef enum {
   SEER_REJECT_WEIGHTS,  // packed weights beyond what the user allows
   SEER_REJECT_POOL,  // not among those that a search is restricted to
   SEER_REJECT_SAME_CODE,  // the same loops as of another
+  SEER_REJECT_ITEMS,  // of a GPU's block: too many, or warps that they do not fill
   SEER_REJECT_COUNT
 } seer_reject;
 const char *seer_reject_name(seer_reject reject);

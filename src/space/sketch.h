@@ -18,6 +18,7 @@
 #include "dag/dag.h"
 #include "setup/target.h"
 #include "space/schedule.h"
+#include "space/sketch/levels.h"
 
 typedef enum {
   SEER_ROLE_CONST,  // weights only: evaluated at compile time, read as a packed weight
@@ -25,15 +26,20 @@ typedef enum {
   SEER_ROLE_TILED,  // multi-level tiling
   SEER_ROLE_SIMPLE,  // its axes in order, the last split (outer, lanes), reductions inside
   // reader of a tiled stage: its loops follow the tiling down to where the stage is attached
-  SEER_ROLE_FOLLOW
+  SEER_ROLE_FOLLOW,
+  // copy of what a tiled stage reads, made by all items of a block for each step of its reduction
+  SEER_ROLE_FETCH
 } seer_sketch_role;
 
 typedef enum {
   SEER_KNOB_FACTOR,  // inner factor of (stage, axis, level)
   SEER_KNOB_LOCATION,  // index into the stage's list of locations
   SEER_KNOB_PARALLEL,  // how many leading loops of a root stage are parallel
-  // copies of the register tile's body in the loops around it: seer_unroll_limit
+  // at most so many copies of the register tile's body in the loops around it (0 and 1: none):
+  // seer_knob_number
   SEER_KNOB_UNROLL,
+  SEER_KNOB_ITEMS,  // items of the blocks of a FLAT stage: seer_knob_number
+  SEER_KNOB_WIDTH,  // neighbours that an item of a FLAT stage makes together: seer_knob_number
   SEER_KNOB_KIND_COUNT
 } seer_knob_kind;
 
@@ -44,15 +50,13 @@ typedef enum {
   SEER_SPACE_COUNT
 } seer_space_kind;
 
-// What the values of an UNROLL knob stand for: at most so many copies; 0 and 1: none.
-#define SEER_UNROLL_LIMITS 4
-uint16_t seer_unroll_limit(seer_space_kind space, uint16_t value);
+uint32_t seer_unroll_limits(seer_target_kind kind);  // how many values an UNROLL knob has
 
 typedef struct {
   const char *name;  // "conv.oc.3", "pad.at", "conv.parallel", "conv.unroll"
   seer_knob_kind kind;
   uint8_t stage, axis, level;
-  // LOCATION, PARALLEL, UNROLL: values are 0 .. n_values-1; FACTOR: 0 (values 1 .. SEER_MAX_FACTOR)
+  // Values are 0 .. n_values-1; FACTOR: 0 (values 1 .. SEER_MAX_FACTOR)
   uint16_t n_values;
   // FACTOR: the innermost factor of the vectorised axis: a multiple of the vector length
   bool is_vector;
@@ -62,13 +66,18 @@ typedef struct {
 
 #define SEER_NO_KNOB 0xFFFF
 
+// The number that a value of a PARALLEL, UNROLL, ITEMS or WIDTH knob stands for.
+uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, uint16_t value);
+
 typedef struct {
   uint8_t axis;  // of the stage
-  uint8_t level;  // 0 = outermost part of this axis within this stage
+  uint8_t level;  // 0 = most significant part of this axis within this stage
+  uint8_t rank;  // of two loops of an axis the smaller one's is more significant
   uint16_t knob;  // factor; SEER_NO_KNOB for the implied outermost part
   // the extent is the product of both factors (a FOLLOW stage's T0 at level 1); else SEER_NO_KNOB
   uint16_t knob2;
   uint8_t fixed;  // a given extent in place of a knob (a transform's tile); 0: none
+  uint8_t binding;  // seer_binding
 } seer_sketch_loop;
 #define SEER_NO_STAGE 0xFF
 
@@ -89,16 +98,23 @@ typedef struct {
   seer_location location[40];  // static list
   uint8_t n_loop;
   seer_sketch_loop loop[SEER_DAG_MAX_AXES * 4];
+  // its loops from the most to the least significant in their axes (levels.h)
+  uint8_t by_rank[SEER_DAG_MAX_AXES * 4];
   // loops from here on are the register tile: unrolled, the last one vectorised
   uint8_t first_tile_loop;
   bool is_vectorised;  // the last loop is a VECTOR loop
   uint16_t parallel_knob, unroll_knob;  // SEER_NO_KNOB when the stage has none
+  // Of a GPU's stage whose elements are dealt out one after another (frame.h, FLAT): its spatial
+  // axes have no loops. Without a knob it has a warp's items; a FETCH has those of its partner.
+  bool is_flat;
+  uint16_t items_knob, width_knob;
   // TILED: whether its register tile may be products of matrices (space/matrix.h)
   uint8_t matrix_depth;  // seer_matrix_depth
   bool pack_weights;  // weights that it loads by plain axes are packed in read order
-  // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; else SEER_NO_STAGE
+  // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; FETCH: the tiled stage that
+  // reads it; else SEER_NO_STAGE
   uint8_t partner;
-  uint8_t fuse_level;  // TILED with a partner: 1 or 2
+  uint8_t fuse_level;  // TILED with a partner: the levels that this has around it
   uint8_t vector_axis;  // the axis of the VECTOR loop
   uint16_t vector_lanes;  // elements of a full vector of its values
   uint8_t max_parallel;  // leading loops that may be parallel
@@ -107,7 +123,7 @@ typedef struct {
   uint8_t step[SEER_DAG_MAX_AXES];
   uint16_t tile_copies;  // product of the extents of the tile's loops without knobs
   // knob of (axis, level as in its name); SEER_NO_KNOB
-  uint16_t factor[SEER_DAG_MAX_AXES][4];
+  uint16_t factor[SEER_DAG_MAX_AXES][SEER_MAX_LEVELS];
   // draw.h; of the axis's extent, NULL where it is 1
   const struct seer_divisors *divisors[SEER_DAG_MAX_AXES];
   // of the space ansor: what its factors may be (factorise.h); NULL where it has none

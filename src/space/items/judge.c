@@ -42,6 +42,7 @@ typedef struct {
   seer_shadow *shadow;  // by buffer
   uint64_t epoch, n_access;
   uint32_t item;
+  bool *is_most;  // by buffer: not all of its reads need take place (seer_reach)
   seer_status status;
 } judge;
 
@@ -87,9 +88,13 @@ static void refuse(judge *j, const seer_reach_access *access, uint32_t buf, cons
   const char *who = "";
   if (verdict != SEER_SHADOW_UNWRITTEN && other < SEER_SHADOW_MANY)
     who = seer_arena_printf(j->arena, " (item %u)", other);
-  j->status = SEER_FAIL(INVALID, "loop %s, phase %u, block%s: item %u %s $%s[%s], and %s%s",
-      j->loop->name, j->phase, block_text(j), j->item, access->is_write ? "writes" : "reads",
-      j->loop->buf[buf].name, text.data ? text.data : "", seer_shadow_verdict_text(verdict), who);
+  const char *what = seer_arena_printf(j->arena,
+      "loop %s, phase %u, block%s: item %u %s $%s[%s], and %s%s", j->loop->name, j->phase,
+      block_text(j), j->item, access->is_write ? "writes" : "reads", j->loop->buf[buf].name,
+      text.data ? text.data : "", seer_shadow_verdict_text(verdict), who);
+  j->status = j->is_most[buf]
+      ? SEER_FAIL(UNSUPPORTED, "%s, if all is read that depends on data; it is not known", what)
+      : SEER_FAIL(INVALID, "%s", what);
 }
 
 static void touch(judge *j, const seer_reach *reach, const seer_reach_access *access) {
@@ -289,6 +294,7 @@ static void make_nest_plans(judge *j, uint32_t id) {
     seer_reach reach;
     bool any;
     j->status = seer_reach_find(j->loop, id, b, j->def, j->arena, &reach, &any);
+    j->is_most[b] |= reach.is_most;
     if (!j->status && any) add_plan(j, id, &reach);
   }
 }
@@ -348,6 +354,7 @@ seer_status seer_items_judge(const seer_loop *loop, uint32_t phase) {
   j.is_fixed = SEER_NEW_ARRAY(arena, bool, loop->n_var + 1);
   j.of_loop = SEER_NEW_ARRAY(arena, seer_signature *, loop->n_node);
   j.shadow = SEER_NEW_ARRAY(arena, seer_shadow, loop->n_buf + 1);
+  j.is_most = SEER_NEW_ARRAY(arena, bool, loop->n_buf + 1);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     seer_loop_storage storage = loop->buf[b].storage;
     if (storage != SEER_STORE_WORKGROUP && storage != SEER_STORE_PRIVATE) continue;

@@ -33,10 +33,11 @@ static void add_access(finder *f, const seer_expr *index, uint32_t n, bool is_wr
   for (uint32_t k = 0; k < n; k++) {
     if (loads(f->loop, index[k])) refuse(f, "an index");
   }
-  seer_reach_access access = {f->store, is_write, index, n, f->n_guard, {{{0}, false}}};
+  seer_reach_access access = {f->store, is_write, index, n, 0, {{{0}, false}}};
   for (uint32_t k = 0; k < f->n_guard; k++) {
-    access.guard[k] = f->guard[k];
-    if (loads(f->loop, f->guard[k].is)) refuse(f, "a guard");
+    bool is_known = !loads(f->loop, f->guard[k].is);
+    if (is_known) access.guard[access.n_guard++] = f->guard[k];
+    if (!is_known) f->reach->is_most = true;
   }
   seer_reach *reach = f->reach;
   size_t cap = reach->cap_access;

@@ -33,11 +33,13 @@ typedef struct {
   uint32_t *first;  // by node: of a STORE, its first access (those of one follow each other)
   uint8_t *how;  // by node: seer_reach_how, of FORs and STOREs in the nest
   bool *needs;  // by variable: what indices, guards and bounds depend on
+  // A guard depends on data, and was left out: some of these reads may not take place.
+  bool is_most;
 } seer_reach;
 
 // Of the nest at node `nest`. *out_any is false where it does not touch `buf`.
 //   def  by variable: its FOR or LET node
-// Errors: UNSUPPORTED: an index or a guard that depends on data.
+// Errors: UNSUPPORTED: an index that depends on data.
 SEER_MUST_USE seer_status seer_reach_find(const seer_loop *loop, uint32_t nest, uint32_t buf,
     const uint32_t *def, seer_arena *arena, seer_reach *out, bool *out_any);
 

@@ -90,7 +90,7 @@ void seer_prover_init(
   prover->n_fact = prover->n_quotient = 0;
   prover->is_thorough = false;
   prover->n_case = 0;
-  prover->use_cases = false;
+  prover->use_cases = prover->keeps_quotients = false;
   prover->steps_left = 0;
 }
 
@@ -107,11 +107,20 @@ static seer_expr meaning_of(const seer_prover *p, seer_expr atom) {
 }
 
 // Puts the values of LETs in their places, so that equal values meet as equal atoms.
-static bool expand_lets(const seer_prover *p, seer_linear *x) {
+// A LET that is a quotient or a remainder may as well be a variable with a range: where facts speak
+// of it, that is what they speak of.
+static bool is_kept(seer_prover *p, seer_expr value) {
+  seer_expr_op op = (seer_expr_op)seer_expr_at(&p->loop->expr, value)->op;
+  if (op != SEER_EXPR_DIV && op != SEER_EXPR_MOD) return false;
+  p->met_quotient = true;
+  return p->keeps_quotients;
+}
+
+static bool expand_lets(seer_prover *p, seer_linear *x) {
   const seer_expr_pool *pool = &p->loop->expr;
   for (uint32_t k = 0; k < x->n; k++) {
     seer_expr known = meaning_of(p, x->term[k].atom);
-    if (known.i == 0) continue;
+    if (known.i == 0 || is_kept(p, known)) continue;
     seer_linear value;
     int64_t coef = x->term[k].coef;
     if (!seer_linear_from(pool, known, &value)) return false;
@@ -160,9 +169,16 @@ static void assume_le(
   if (!seer_linear_from(pool, a, fact) || !seer_linear_from(pool, b, &right)) return;
   if (!seer_linear_add(fact, &right, -1)) return;
   fact->constant += slack;
+  seer_linear kept = *fact;
+  prover->met_quotient = false;
   if (!expand_lets(prover, fact)) return;
   prover->n_fact++;
   assume_quotients(prover, *fact);
+  // As it is where they are kept, too.
+  if (!prover->met_quotient || prover->n_fact == SEER_PROVER_MAX_FACTS) return;
+  prover->keeps_quotients = true;
+  if (expand_lets(prover, &kept)) prover->fact[prover->n_fact++] = kept;
+  prover->keeps_quotients = false;
 }
 
 // bound >= 1, which a loop's variable implies.
@@ -570,12 +586,16 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
 // What costs search is tried only where the plain way fails and it would have applied.
 bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {
   static const struct {
-    bool tied, pairs, cases;
-  } ways[] = {{false, false, false}, {true, false, false}, {false, false, true},
-      {false, true, false}, {true, true, false}};
+    bool tied, pairs, cases, keeps;
+  } ways[] = {{false, false, false, false}, {true, false, false, false},
+      {false, false, true, false}, {false, true, false, false}, {true, true, false, false},
+      {false, false, false, true}};
+  prover->met_quotient = false;
   bool could_tie = true, could_pair = true;
   for (size_t k = 0; k < SEER_COUNT_OF(ways); k++) {
     if ((ways[k].tied && !could_tie) || (ways[k].pairs && !could_pair)) continue;
+    if (ways[k].keeps && !prover->met_quotient) continue;
+    prover->keeps_quotients = ways[k].keeps;
     prover->use_tied = ways[k].tied;
     prover->use_pairs = ways[k].pairs;
     prover->use_cases = ways[k].cases;
@@ -583,7 +603,9 @@ bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {
     prover->met_tied = prover->met_pair = false;
     if (k > 1 && !prover->is_thorough) break;
     prover->steps_left = k == 4 ? PROVER_THOROUGH_STEPS : PROVER_STEPS;
-    if (prove(prover, x, 0)) return true;
+    bool holds = prove(prover, x, 0);
+    prover->keeps_quotients = false;
+    if (holds) return true;
     if (k == 0) {
       could_tie = prover->met_tied;
       could_pair = prover->met_pair;

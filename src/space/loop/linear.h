@@ -37,7 +37,7 @@ typedef struct {
   bool is_thorough;
   // The prover's own: which ways are in use and would have been, minima and maxima that are taken
   // to be one of theirs.
-  bool use_tied, use_pairs, use_cases, met_tied, met_pair;
+  bool use_tied, use_pairs, use_cases, keeps_quotients, met_tied, met_pair, met_quotient;
   uint32_t n_case;
   struct {
     seer_expr atom, value;

@@ -14,7 +14,7 @@ uint32_t seer_lower_append(seer_lower *lower, seer_lower_block *block, const see
   return id;
 }
 
-uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int64_t high) {
+static uint32_t define(seer_lower *lower, const char *name, int64_t low, int64_t high) {
   uint32_t var = seer_loop_add_var(lower->loop, name, low, high);
   if (var >= lower->cap_var) {
     uint32_t cap = lower->cap_var ? lower->cap_var * 2 : 64;
@@ -29,6 +29,47 @@ uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int
     lower->cap_var = cap;
   }
   return var;
+}
+
+seer_lower_open seer_lower_open_for(
+    seer_lower *lower, const char *name, seer_loop_node node, seer_lower_block *block) {
+  node.kind = SEER_NODE_FOR;
+  node.var = define(lower, name, 0, node.extent - 1);
+  uint32_t id = seer_lower_append(lower, block, &node);
+  seer_lower_open open = {id, lower->n_scope};
+  SEER_ASSERT(
+      lower->n_for < SEER_COUNT_OF(lower->scope), "%u loops around one statement", lower->n_for);
+  lower->scope[lower->n_for++] = node.var;
+  lower->def[node.var] = id;
+  lower->depth[node.var] = ++lower->n_scope;
+  return open;
+}
+
+void seer_lower_close_for(
+    seer_lower *lower, const seer_lower_open *open, const seer_lower_block *body) {
+  lower->loop->node[open->id].body = body->first;
+  seer_lower_leave(lower, body, open->n_scope);
+  lower->depth[lower->loop->node[open->id].var] = 0;
+  lower->n_for--;
+}
+
+void seer_lower_leave(seer_lower *lower, const seer_lower_block *block, uint32_t n_scope) {
+  for (uint32_t id = block->first; id != 0; id = lower->loop->node[id].next) {
+    const seer_loop_node *node = &lower->loop->node[id];
+    if (node->kind == SEER_NODE_LET) lower->depth[node->var] = 0;
+  }
+  lower->n_scope = n_scope;
+}
+
+uint32_t seer_lower_let(seer_lower *lower, const char *name, int64_t low, int64_t high,
+    seer_expr value, uint32_t stage, seer_lower_block *block) {
+  seer_loop_node let = {.kind = SEER_NODE_LET, .stage = stage};
+  let.var = define(lower, name, low, high);
+  let.value[0] = value;
+  uint32_t id = seer_lower_append(lower, block, &let);
+  lower->def[let.var] = id;
+  lower->depth[let.var] = ++lower->n_scope;
+  return let.var;
 }
 
 const char *seer_lower_fault_name(seer_lower_fault fault) {

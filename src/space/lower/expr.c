@@ -4,6 +4,7 @@
 // is read by plain axes is addressed by the loops themselves.
 #include <string.h>
 
+#include "dag/access.h"
 #include "space/lower/lower.h"
 
 // ---- inlining
@@ -83,6 +84,19 @@ static void note_load(void *user, seer_expr e) {
   stage->load[stage->n_load++] = e;
 }
 
+// Whether all that a GPU's tile reads has been fetched, whatever of the tile is needed. Not under a
+// guard: what is fetched then lies where the guard has it, and not beyond.
+static bool reads_fetched(const seer_lower *lower, uint32_t stage) {
+  if (!seer_lower_is_private(lower, stage)) return false;
+  const seer_access_table *table = lower->dag->access;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_dag_buf *buf = &lower->dag->buf[table->load[k].buf];
+    bool is_fetched = buf->kind == SEER_BUF_STAGE && seer_lower_is_fetch(lower, buf->stage);
+    if (!is_fetched || table->load[k].is_guarded) return false;
+  }
+  return true;
+}
+
 void seer_lower_flatten(seer_lower *lower) {
   const seer_dag *dag = lower->dag;
   seer_expr_pool_init(&lower->flat, lower->scratch);
@@ -91,6 +105,7 @@ void seer_lower_flatten(seer_lower *lower) {
     seer_place place = lower->frame->stage[s].place;
     if (place == SEER_PLACE_CONST || place == SEER_PLACE_NONE) continue;
     load_list list = {.lower = lower, .stage = &lower->stage[s]};
+    lower->stage[s].is_full = reads_fetched(lower, s);
     for (uint32_t v = 0; v < dag->stage[s].n_values; v++) {
       seer_expr_visit(&dag->expr, dag->stage[s].body[v], note_load, &list);
       if (place == SEER_PLACE_INLINE) continue;
@@ -112,9 +127,18 @@ static void row_major(seer_loop_buf *buf, int64_t pitch) {
 }
 
 static void local_layout(seer_lower *lower, uint32_t stage, seer_loop_buf *buf) {
-  for (uint32_t k = 0; k < buf->rank; k++) buf->dim[k] = lower->frame->stage[stage].region[k];
+  const seer_frame_stage *frame = &lower->frame->stage[stage];
+  for (uint32_t k = 0; k < buf->rank; k++) buf->dim[k] = frame->region[k];
+  // An item's registers are there for all that its loops come to, also where the axis ends before.
+  for (uint32_t l = 0; l < frame->n_loop && seer_lower_is_private(lower, stage); l++) {
+    const seer_frame_loop *loop = &frame->loop[l];
+    if (loop->is_reduce) continue;
+    buf->dim[loop->axis] = seer_max_i64(buf->dim[loop->axis], loop->coef * loop->extent);
+  }
   int64_t row = buf->rank ? buf->dim[buf->rank - 1] : 1;
-  row_major(buf, seer_loop_local_pitch(buf->dtype, row, lower->list->target->vector_bytes));
+  bool is_cpu = lower->list->target->kind == SEER_TARGET_CPU;
+  if (is_cpu) row = seer_loop_local_pitch(buf->dtype, row, lower->list->target->vector_bytes);
+  row_major(buf, row);
 }
 
 // A constant stage's value that is not read in loop order: as it is, dense.
@@ -148,7 +172,9 @@ uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
     buf.pack = whole_pack(lower, dag_buf);
     row_major(&buf, from->rank ? from->dim[from->rank - 1] : 1);
   } else if (place == SEER_PLACE_AT) {
-    buf.storage = SEER_STORE_LOCAL;
+    buf.storage = seer_lower_is_fetch(lower, from->stage) ? SEER_STORE_WORKGROUP
+        : seer_lower_is_private(lower, from->stage)       ? SEER_STORE_PRIVATE
+                                                          : SEER_STORE_LOCAL;
     local_layout(lower, from->stage, &buf);
   } else {
     SEER_ASSERT(place == SEER_PLACE_ROOT, "buffer %s of a stage that is not computed", from->name);
@@ -240,6 +266,7 @@ static uint32_t packed_buf(seer_lower *lower, const seer_pack *pack) {
 typedef struct {
   seer_lower *lower;
   uint32_t stage;
+  seer_expr inside;  // 0: everywhere
 } emitter;
 
 static seer_expr fault_guard(seer_lower *lower, seer_expr predicate) {
@@ -268,6 +295,11 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
     predicate = fault_guard(lower, predicate);
     if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_GUARD)) predicate.i = 0;
   }
+  if (em->inside.i != 0) {
+    predicate =
+        predicate.i ? seer_expr_binary(to, SEER_EXPR_AND, em->inside, predicate) : em->inside;
+    if (otherwise.i == 0) otherwise = zero_of(to, (seer_dtype)load->dtype);
+  }
   bool is_stage = from->kind == SEER_BUF_STAGE;
   seer_place place = is_stage ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
   if (from->kind == SEER_BUF_WEIGHT || place == SEER_PLACE_CONST) {
@@ -291,11 +323,12 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
       load->n_index, predicate, otherwise);
 }
 
-seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis) {
+seer_expr seer_lower_expr(
+    seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis, seer_expr inside) {
   const seer_dag_stage *s = &lower->dag->stage[stage];
   seer_expr *var_map = SEER_NEW_ARRAY(lower->scratch, seer_expr, lower->dag->n_var + 1);
   for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) var_map[s->var0 + k] = axis[k];
-  emitter em = {.lower = lower, .stage = stage};
+  emitter em = {.lower = lower, .stage = stage, .inside = inside};
   seer_expr made =
       seer_expr_copy(&lower->loop->expr, &lower->flat, e, var_map, lower->dag->n_var, on_load, &em);
   return seer_lower_simplify(lower, made);

@@ -9,15 +9,6 @@
 #include "space/lower/lower.h"
 #include "dag/scalar.h"
 
-// LETs of a finished block go out of scope.
-static void leave_block(seer_lower *lower, const seer_lower_block *block, uint32_t n_scope) {
-  for (uint32_t id = block->first; id != 0; id = lower->loop->node[id].next) {
-    const seer_loop_node *node = &lower->loop->node[id];
-    if (node->kind == SEER_NODE_LET) lower->depth[node->var] = 0;
-  }
-  lower->n_scope = n_scope;
-}
-
 static seer_status emit_loops(
     seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block);
 
@@ -63,7 +54,9 @@ static seer_status emit_store(
   for (uint32_t v = 0; v < stage->n_values; v++) {
     dtype[v] = lower->dag->buf[stage->out[v]].dtype;
     node.buf[v] = seer_lower_buf(lower, stage->out[v]);
-    if (!is_init) node.value[v] = seer_lower_expr(lower, s, lower->stage[s].body[v], axis);
+    if (is_init) continue;
+    seer_expr inside = seer_lower_inside(lower, s, axis);
+    node.value[v] = seer_lower_expr(lower, s, lower->stage[s].body[v], axis, inside);
   }
   if (is_init) {
     seer_combiner_init(stage->combiner, dtype, stage->n_values, identity);
@@ -89,6 +82,30 @@ static seer_status emit_init(seer_lower *lower, uint32_t s, uint32_t k, seer_low
   return SEER_OK;
 }
 
+static seer_status emit_alloc(seer_lower *lower, uint32_t s, seer_lower_block *block) {
+  const seer_dag_stage *stage = &lower->dag->stage[s];
+  for (uint32_t v = 0; v < stage->n_values && seer_lower_has_region(lower, s); v++) {
+    seer_loop_node alloc = {.kind = SEER_NODE_ALLOC, .stage = s, .n_values = 1};
+    alloc.buf[0] = seer_lower_buf(lower, stage->out[v]);
+    if (lower->dag->buf[stage->out[v]].is_output) {
+      return SEER_FAIL(
+          UNSUPPORTED, "stage %s is an output and attached inside another", stage->name);
+    }
+    seer_lower_append(lower, block, &alloc);
+  }
+  return SEER_OK;
+}
+
+// What is fetched for a stage has one buffer for all steps.
+static seer_status emit_allocs(seer_lower *lower, uint32_t s, seer_lower_block *block) {
+  if (seer_lower_is_fetch(lower, s)) return SEER_OK;
+  for (uint32_t f = 0; f < s; f++) {
+    bool is_mine = seer_lower_is_fetch(lower, f) && lower->frame->stage[f].at == s;
+    if (is_mine) SEER_TRY(emit_alloc(lower, f, block));
+  }
+  return emit_alloc(lower, s, block);
+}
+
 static seer_status emit_attached(
     seer_lower *lower, uint32_t at, uint32_t depth, seer_lower_block *block) {
   uint32_t n = 0;
@@ -100,16 +117,7 @@ static seer_status emit_attached(
   }
   for (uint32_t k = n; k-- > 0;) SEER_TRY(seer_lower_start(lower, mine[k], block));
   for (uint32_t k = 0; k < n; k++) {
-    const seer_dag_stage *stage = &lower->dag->stage[mine[k]];
-    for (uint32_t v = 0; v < stage->n_values && seer_lower_has_region(lower, mine[k]); v++) {
-      seer_loop_node alloc = {.kind = SEER_NODE_ALLOC, .stage = mine[k], .n_values = 1};
-      alloc.buf[0] = seer_lower_buf(lower, stage->out[v]);
-      if (lower->dag->buf[stage->out[v]].is_output) {
-        return SEER_FAIL(
-            UNSUPPORTED, "stage %s is an output and attached inside another", stage->name);
-      }
-      seer_lower_append(lower, block, &alloc);
-    }
+    SEER_TRY(emit_allocs(lower, mine[k], block));
     SEER_TRY(emit_loops(lower, mine[k], 0, false, block));
     lower->stage[mine[k]].n_open = 0;
   }
@@ -118,6 +126,7 @@ static seer_status emit_attached(
 
 static seer_loop_ann annotation(const seer_frame_loop *loop) {
   if (loop->is_parallel) return SEER_LOOP_PARALLEL;
+  if (loop->is_item) return SEER_LOOP_THREAD;
   if (loop->is_vector) return SEER_LOOP_VECTOR;
   return loop->is_tile ? SEER_LOOP_UNROLL : SEER_LOOP_SERIAL;
 }
@@ -130,6 +139,16 @@ static seer_expr fault_bound(seer_lower *lower, seer_expr bound) {
                                                                         : 0;
   return seer_expr_binary(
       &lower->loop->expr, SEER_EXPR_ADD, bound, seer_expr_i(&lower->loop->expr, by));
+}
+
+// Whether `k` is the last of a stage's loops over items, all of one: a nest there must be.
+static bool is_only_item(const seer_lower *lower, uint32_t s, uint32_t k) {
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  if (!frame->loop[k].is_item || seer_frame_items(frame) > 1) return false;
+  for (uint32_t l = k + 1; l < frame->n_loop; l++) {
+    if (frame->loop[l].is_item) return false;
+  }
+  return true;
 }
 
 // Opens loop `k` of stage `s` and goes on inside it.
@@ -146,30 +165,33 @@ static seer_status emit_loop(
   seer_expr bound = fault_bound(lower, seer_lower_bound(lower, s, k, &before));
   state->var[k] = SEER_LOWER_NO_VAR;
   state->n_open = k + 1;
-  if (loop->extent == 1 && bound.i == 0) return emit_loops(lower, s, k + 1, is_init, block);
+  bool is_left_out = loop->extent == 1 && bound.i == 0 && !is_only_item(lower, s, k);
+  if (is_left_out) return emit_loops(lower, s, k + 1, is_init, block);
 
   const char *name = seer_arena_printf(lower->scratch, "%s.%s.%u%s", stage->name,
       stage->axis[loop->axis].name, loop->level, is_init ? ".init" : "");
-  seer_loop_node node = {.kind = SEER_NODE_FOR, .stage = s, .extent = loop->extent, .bound = bound};
-  node.var = seer_lower_define(lower, name, 0, loop->extent - 1);
+  seer_loop_node node = {.stage = s, .extent = loop->extent, .bound = bound};
   node.ann = annotation(loop);
   node.is_reduce = loop->is_reduce;
   node.max_unroll = node.ann == SEER_LOOP_SERIAL ? lower->frame->stage[s].max_unroll : 0;
-  uint32_t id = seer_lower_append(lower, block, &node);
-  uint32_t n_scope = lower->n_scope;
-  SEER_ASSERT(
-      lower->n_for < SEER_COUNT_OF(lower->scope), "%u loops around one statement", lower->n_for);
-  lower->scope[lower->n_for++] = node.var;
-  lower->def[node.var] = id;
-  lower->depth[node.var] = ++lower->n_scope;
-  state->var[k] = node.var;
+  seer_lower_open open = seer_lower_open_for(lower, name, node, block);
+  state->var[k] = lower->loop->node[open.id].var;
   seer_lower_block body = {0, 0};
   SEER_TRY(emit_loops(lower, s, k + 1, is_init, &body));
-  lower->loop->node[id].body = body.first;
-  leave_block(lower, &body, n_scope);
-  lower->depth[node.var] = 0;
-  lower->n_for--;
+  seer_lower_close_for(lower, &open, &body);
   return SEER_OK;
+}
+
+static seer_status emit_plain_store(seer_lower *lower, uint32_t s, seer_lower_block *block) {
+  return emit_store(lower, s, false, block);
+}
+
+static seer_status emit_init_store(seer_lower *lower, uint32_t s, seer_lower_block *block) {
+  return emit_store(lower, s, true, block);
+}
+
+static seer_status emit_dealt(seer_lower *lower, uint32_t s, seer_lower_block *block) {
+  return emit_loops(lower, s, 0, false, block);
 }
 
 static seer_status emit_loops(
@@ -177,6 +199,7 @@ static seer_status emit_loops(
   const seer_frame_stage *frame = &lower->frame->stage[s];
   seer_lower_stage *state = &lower->stage[s];
   state->n_open = k;
+  if (frame->is_flat && !state->is_dealt) return seer_lower_flat(lower, s, emit_dealt, block);
   if (!is_init) {
     SEER_TRY(emit_attached(lower, s, k, block));
     bool is_reduction = lower->dag->stage[s].combiner != SEER_COMBINE_NONE;
@@ -188,7 +211,8 @@ static seer_status emit_loops(
     if (lower->late_init == s + 1) init_at++;
     if (is_reduction && k == init_at) SEER_TRY(emit_init(lower, s, k, block));
   }
-  if (k == frame->n_loop) return emit_store(lower, s, is_init, block);
+  if (k == frame->n_loop)
+    return seer_lower_neighbours(lower, s, is_init ? emit_init_store : emit_plain_store, block);
   if (is_init && frame->loop[k].is_reduce) {
     state->var[k] = SEER_LOWER_NO_VAR;
     return emit_loops(lower, s, k + 1, is_init, block);
@@ -202,7 +226,8 @@ static seer_status lower_phases(seer_lower *lower) {
     seer_lower_block block = {0, 0};
     SEER_TRYF(emit_loops(lower, lower->frame->root[r], 0, false, &block), "lowering %s",
         lower->dag->name);
-    leave_block(lower, &block, 0);
+    seer_lower_leave(lower, &block, 0);
+    if (lower->list->target->kind != SEER_TARGET_CPU) seer_lower_barriers(lower, block.first);
     lower->loop->phase[lower->loop->n_phase++] = block.first;
   }
   return SEER_OK;

@@ -2,6 +2,8 @@
 // space.
 //   lower.c         stages to loops, phases, buffers
 //   block.c         blocks that are being filled, planted faults
+//   flat.c          stages whose elements are dealt out to a GPU's items
+//   barrier.c       barriers between what a GPU's items do
 //   region.c        where an attached stage's region starts, which loops need a bound
 //   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
 //   simplify.c      integer expressions made smaller by the ranges of their variables
@@ -56,6 +58,14 @@ typedef struct {
   seer_expr start[SEER_DAG_MAX_AXES];
   uint8_t n_end[SEER_DAG_MAX_AXES];
   seer_expr end[SEER_DAG_MAX_AXES][SEER_LOWER_MAX_ENDS];
+  // Computed over its whole region at each visit, whatever of it is needed: all that it reads is
+  // there (a GPU's tile, whose operands are fetched, with zeros beyond their ends).
+  bool is_full;
+  // FLAT, by spatial axis: the element that the item in hand makes, from the region's start; and,
+  // of one that is AT, whether the region may reach beyond the axis's end.
+  bool is_dealt;
+  seer_linear dealt[SEER_DAG_MAX_AXES];
+  bool is_cut[SEER_DAG_MAX_AXES];
 } seer_lower_stage;
 
 typedef struct {
@@ -86,7 +96,20 @@ typedef struct {
 
 // ---- block.c
 uint32_t seer_lower_append(seer_lower *lower, seer_lower_block *block, const seer_loop_node *node);
-uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int64_t high);
+// A FOR with a variable of its own, opened in `block`: what follows is inside it until it is
+// closed.
+typedef struct {
+  uint32_t id, n_scope;
+} seer_lower_open;
+seer_lower_open seer_lower_open_for(
+    seer_lower *lower, const char *name, seer_loop_node node, seer_lower_block *block);
+void seer_lower_close_for(
+    seer_lower *lower, const seer_lower_open *open, const seer_lower_block *body);
+// LETs of a finished block go out of scope.
+void seer_lower_leave(seer_lower *lower, const seer_lower_block *block, uint32_t n_scope);
+// A LET, in scope from here on. Its variable.
+uint32_t seer_lower_let(seer_lower *lower, const char *name, int64_t low, int64_t high,
+    seer_expr value, uint32_t stage, seer_lower_block *block);
 bool seer_lower_is_faulty(
     seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
 
@@ -95,11 +118,40 @@ static inline bool seer_lower_has_region(const seer_lower *lower, uint32_t s) {
   return lower->frame->stage[s].place == SEER_PLACE_AT && !lower->frame->stage[s].in_place;
 }
 
+// Whether stage `s` is a tile of a GPU's items.
+static inline bool seer_lower_is_private(const seer_lower *lower, uint32_t s) {
+  return lower->list->target->kind != SEER_TARGET_CPU &&
+      lower->sketch->stage[s].role == SEER_ROLE_TILED;
+}
+static inline bool seer_lower_is_fetch(const seer_lower *lower, uint32_t s) {
+  return lower->sketch->stage[s].role == SEER_ROLE_FETCH;
+}
+
+// ---- flat.c
+// The loops that deal out the elements of a FLAT stage, around `emit`, which is given the block
+// inside of them.
+typedef seer_status (*seer_lower_emit)(seer_lower *lower, uint32_t s, seer_lower_block *block);
+seer_status seer_lower_flat(
+    seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block);
+// The group's neighbours around `emit`: a VECTOR loop, where it has more than one.
+seer_status seer_lower_neighbours(
+    seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block);
+// Where all axes at axis[] are inside, of those that a FLAT stage's region may reach beyond; 0:
+// everywhere.
+seer_expr seer_lower_inside(seer_lower *lower, uint32_t s, const seer_expr *axis);
+
+// ---- barrier.c
+// Puts BARRIERs into a finished phase, which begins with node `phase`: as few as its WORKGROUP
+// buffers ask for.
+void seer_lower_barriers(seer_lower *lower, uint32_t phase);
+
 // ---- expr.c
 // Substitutes inlined stages into the bodies of all others.
 void seer_lower_flatten(seer_lower *lower);
 // `e` of a flat body of `stage` as an expression of the loop IR, axis k being axis[k].
-seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis);
+// Where `inside` (0: everywhere) does not hold nothing is loaded, and the value is of no use.
+seer_expr seer_lower_expr(
+    seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis, seer_expr inside);
 uint32_t seer_lower_buf(
     seer_lower *lower, uint32_t dag_buf);  // loop buffer of a DAG buffer, made when first needed
 

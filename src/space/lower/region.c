@@ -25,6 +25,9 @@ bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_line
   } else if (is_region) {
     if (!start_form(lower, stage, axis, out)) return false;
   }
+  if (state->is_dealt && axis < lower->dag->stage[stage].n_space &&
+      !seer_linear_add(out, &state->dealt[axis], 1))
+    return false;
   for (uint32_t k = 0; k < state->n_open; k++) {
     if (frame->loop[k].axis != axis || state->var[k] == SEER_LOWER_NO_VAR) continue;
     if (!seer_linear_add_term(
@@ -428,18 +431,15 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
       }
       const char *name =
           seer_arena_printf(lower->scratch, "%s.%s.at", stage->name, stage->axis[axis].name);
-      seer_loop_node let = {
-          .kind = SEER_NODE_LET, .var = seer_lower_define(lower, name, from, to), .stage = p};
-      let.value[0] = value;
-      uint32_t id = seer_lower_append(lower, block, &let);
-      lower->def[let.var] = id;
-      lower->depth[let.var] = ++lower->n_scope;
-      value = seer_expr_var(pool_of(lower), let.var);
+      uint32_t var = seer_lower_let(lower, name, from, to, value, p, block);
+      value = seer_expr_var(pool_of(lower), var);
     }
     state->start[axis] = value;
     SEER_ASSERT(seer_linear_from(pool_of(lower), value, &start),
         "stage %s: its start has too many terms", stage->name);
-    add_ends(lower, p, axis, &start, is_cut, is_whole_piece);
+    state->is_cut[axis] = is_cut;
+    // All of what is fetched is made.
+    if (!seer_lower_is_fetch(lower, p)) add_ends(lower, p, axis, &start, is_cut, is_whole_piece);
   }
   state->has_start = true;
   return SEER_OK;
@@ -466,6 +466,7 @@ seer_expr seer_lower_bound(seer_lower *lower, uint32_t s, uint32_t k, const seer
   bool is_region = frame->place == SEER_PLACE_AT && loop->axis < stage->n_space;
   seer_expr bound = {0};
   uint32_t n_end = is_region ? state->n_end[loop->axis] : 1;
+  if (is_region && state->is_full) n_end = 1;  // the region's own
   for (uint32_t k_end = 0; k_end < n_end; k_end++) {
     seer_linear left = {.constant = stage->axis[loop->axis].extent};
     bool ok = !is_region || seer_linear_from(pool, state->end[loop->axis][k_end], &left);

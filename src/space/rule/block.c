@@ -36,5 +36,5 @@ static seer_rule_answer apply(
 }
 
 extern const seer_rule seer_rule_block;
-const seer_rule seer_rule_block = {
-    "block", "tiled producers are computed inside blocks of the result", false, apply};
+const seer_rule seer_rule_block = {"block",
+    "tiled producers are computed inside blocks of the result", false, SEER_RULE_CPU, apply};

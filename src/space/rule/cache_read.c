@@ -77,7 +77,7 @@ static seer_rule_answer apply(
         context->arena, "%s/cacheread(%s)", plan->signature, plan->dag->buf[buf].name);
     next->cursor = stage + 2;
     next->rank += 2;
-    seer_plan_cache_read(context, next, stage, buf, order);
+    seer_plan_cache_read(context, next, stage, buf, order, SEER_STAGE_PACK);
     seer_plan_stage *copy = &next->stage[stage];
     copy->is_decided = true;
     copy->role = SEER_ROLE_SIMPLE;
@@ -90,4 +90,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_cache_read;
 const seer_rule seer_rule_cache_read = {
-    "cacheread", "an activation operand is packed in read order", false, apply};
+    "cacheread", "an activation operand is packed in read order", false, SEER_RULE_CPU, apply};

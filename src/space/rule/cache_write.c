@@ -1,5 +1,5 @@
 // cache_write.c - a tiled stage without an elementwise reader gets one: it computes into a cache,
-// and a copy stage writes it out (Ansor: AddCacheWrite). The copy is then fused (fuse.c): the tile
+// and a copy stage writes it out (Ansor: AddCacheWrite). The copy is then fused (tile.c): the tile
 // is local while it is accumulated.
 #include "space/rule.h"
 
@@ -28,9 +28,9 @@ static seer_rule_answer apply(
   copy->role = SEER_ROLE_SIMPLE;
   copy->place = is_output ? SEER_PLAN_ROOT : SEER_PLAN_FREE;
   seer_plan_push(context, next);
-  return SEER_RULE_GO_ON;
+  return seer_plan_is_gpu(context) ? SEER_RULE_STOP : SEER_RULE_GO_ON;
 }
 
 extern const seer_rule seer_rule_cache_write;
-const seer_rule seer_rule_cache_write = {
-    "cachewrite", "a cache for a tiled stage without an elementwise reader", true, apply};
+const seer_rule seer_rule_cache_write = {"cachewrite",
+    "a cache for a tiled stage without an elementwise reader", true, SEER_RULE_ALL, apply};

@@ -14,4 +14,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_const;
 const seer_rule seer_rule_const = {
-    "const", "weights-only stages are computed at compile time", true, apply};
+    "const", "weights-only stages are computed at compile time", true, SEER_RULE_ALL, apply};

@@ -15,4 +15,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_const_index;
 const seer_rule seer_rule_const_index = {
-    "constindex", "transforms by small constant matrices are unrolled", true, apply};
+    "constindex", "transforms by small constant matrices are unrolled", true, SEER_RULE_CPU, apply};

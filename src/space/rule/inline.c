@@ -1,7 +1,8 @@
 // inline.c - substitutes cheap stages into their readers (Ansor: AlwaysInline). Beyond Ansor, a
 // stage whose every element is used once by one reader is inlined whatever it computes: nothing is
 // computed twice. Not inlined here: stages that a tiled stage would recompute per tile, and
-// padding; they get a location knob (simple.c), where inline is one of the values.
+// padding; they get a location knob (simple.c), where inline is one of the values. On GPUs all that
+// can be is inlined (as Ansor does): into what fetches a tiled stage's operands, too (fetch.c).
 #include "space/rule.h"
 
 static bool feeds_tiled(const seer_plan *plan, uint64_t readers) {
@@ -17,14 +18,16 @@ static seer_rule_answer apply(
   if (s->n_reduce > 0 || seer_plan_is_output(plan, stage)) return SEER_RULE_SKIP;
   bool is_elementwise;
   uint64_t readers = seer_plan_readers(plan, stage, &is_elementwise);
-  if (readers == 0 || s->role == SEER_STAGE_PAD) return SEER_RULE_SKIP;
+  bool is_gpu = seer_plan_is_gpu(context);
+  if (readers == 0 || (s->role == SEER_STAGE_PAD && !is_gpu)) return SEER_RULE_SKIP;
   bool is_ansor = context->space == SEER_SPACE_ANSOR;
   bool is_strict = seer_dag_is_inlineable(plan->dag, stage);
   bool is_used_once =
       is_elementwise && (readers & (readers - 1)) == 0 && !seer_dag_needs_tiling(plan->dag, stage);
-  if (!is_strict && (is_ansor || !is_used_once)) return SEER_RULE_SKIP;
+  if (!is_strict && !is_gpu && (is_ansor || !is_used_once)) return SEER_RULE_SKIP;
   // A copy or a broadcast costs nothing to repeat; arithmetic does.
-  if (!is_ansor && feeds_tiled(plan, readers) && seer_dag_stage_flops(plan->dag, stage) > 0)
+  if (!is_ansor && !is_gpu && feeds_tiled(plan, readers) &&
+      seer_dag_stage_flops(plan->dag, stage) > 0)
     return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_next(context, plan, stage, "inline");
   next->stage[stage].is_decided = true;
@@ -35,4 +38,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_inline;
 const seer_rule seer_rule_inline = {
-    "inline", "cheap stages are substituted into their readers", true, apply};
+    "inline", "cheap stages are substituted into their readers", true, SEER_RULE_ALL, apply};

@@ -142,4 +142,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_rfactor;
 const seer_rule seer_rule_rfactor = {
-    "rfactor", "partial results by lanes or chunks of a reduction", true, apply};
+    "rfactor", "partial results by lanes or chunks of a reduction", true, SEER_RULE_CPU, apply};

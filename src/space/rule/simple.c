@@ -52,7 +52,8 @@ static seer_rule_answer apply_turn(
 }
 
 extern const seer_rule seer_rule_simple, seer_rule_turn;
-const seer_rule seer_rule_simple = {
-    "simple", "axes in order, last one in lanes; a location knob unless output", true, apply};
-const seer_rule seer_rule_turn = {
-    "turn", "as simple; the tile's rows go along those of what is loaded", false, apply_turn};
+const seer_rule seer_rule_simple = {"simple",
+    "axes in order, last one in lanes; a location knob unless output", true, SEER_RULE_ALL, apply};
+const seer_rule seer_rule_turn = {"turn",
+    "as simple; the tile's rows go along those of what is loaded", false, SEER_RULE_CPU,
+    apply_turn};

@@ -14,4 +14,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_transform;
 const seer_rule seer_rule_transform = {
-    "transform", "transforms that choose among sums are unrolled", true, apply};
+    "transform", "transforms that choose among sums are unrolled", true, SEER_RULE_CPU, apply};

@@ -5,8 +5,8 @@
 
 #include "space/schedule/factorise.h"
 
-// Mutations: weights of the rules on CPUs (MutateTileSize, MutateComputeLocation, MutateAutoUnroll,
-// MutateParallel).
+// Mutations: weights of the rules (MutateTileSize, MutateComputeLocation, MutateAutoUnroll,
+// MutateParallel, which has the rest) on CPUs; GPUs have the first and the third alone.
 #define TILE_SIZE_SHARE 0.90
 #define LOCATION_SHARE 0.05
 #define UNROLL_SHARE 0.04
@@ -26,7 +26,7 @@ typedef struct {
 // The knobs of an axis's lengths, outer to inner; the outermost length is implied.
 static uint32_t list_lengths(const seer_sketch_stage *s, uint32_t axis, uint16_t *out_knob) {
   uint32_t n = 0;
-  for (uint32_t level = 0; level < MAX_LENGTHS; level++) {
+  for (uint32_t level = 0; level < SEER_MAX_LEVELS; level++) {
     if (s->factor[axis][level] != SEER_NO_KNOB) out_knob[n++] = s->factor[axis][level];
   }
   return n;
@@ -46,9 +46,9 @@ static void draw_tile_sizes(const draft *d) {
   }
 }
 
-// The split that the n-th pick falls on: reservoir sampling over those with an innermost length
-// within the limit. False: there is none.
-static bool pick_split(const draft *d, uint32_t *out_stage, uint32_t *out_axis) {
+// The split that a pick falls on: reservoir sampling over those with an innermost length within the
+// limit. How many there are.
+static uint64_t pick_split(const draft *d, uint32_t *out_stage, uint32_t *out_axis) {
   uint64_t n = 0;
   for (uint32_t stage = 0; stage < d->sketch->dag->n_stage; stage++) {
     const seer_sketch_stage *s = &d->sketch->stage[stage];
@@ -61,7 +61,21 @@ static bool pick_split(const draft *d, uint32_t *out_stage, uint32_t *out_axis) 
       *out_axis = axis;
     }
   }
-  return n > 0;
+  return n;
+}
+
+// Of a GPU's fetches: how many neighbours an item copies is a split's length, too, which is drawn
+// as 1. One of those, where the pick falls on them, has another length then; false: it does not.
+static bool mutate_width(const draft *d, uint64_t n_split) {
+  int picked = -1;
+  for (uint32_t k = 0; k < d->sketch->n_knob; k++) {
+    bool is_width = d->sketch->knob[k].kind == SEER_KNOB_WIDTH;
+    if (is_width && seer_rng_below(d->rng, ++n_split) == 0) picked = (int)k;
+  }
+  if (picked < 0) return false;
+  uint16_t *value = &d->out->knob[picked], n = d->sketch->knob[picked].n_values;
+  *value = (uint16_t)((*value + 1 + seer_rng_below(d->rng, n - 1u)) % n);
+  return true;
 }
 
 // A random divisor > 1 of a length, at most `limit`; 1: there is none. `of`: the extent's, of which
@@ -82,7 +96,9 @@ static int64_t draw_divisor(
 // length above 1 gives a divisor of it to the next.
 static bool mutate_tile_size(const draft *d) {
   uint32_t stage = 0, axis = 0;
-  if (!pick_split(d, &stage, &axis)) return false;
+  uint64_t n_split = pick_split(d, &stage, &axis);
+  if (mutate_width(d, n_split)) return true;
+  if (n_split == 0) return false;
   const seer_sketch_stage *s = &d->sketch->stage[stage];
   uint16_t knob[MAX_LENGTHS];
   uint32_t n = list_lengths(s, axis, knob), order[MAX_LENGTHS + 1];
@@ -172,7 +188,7 @@ static bool mutate_location(const draft *d) {
 static void draw_unroll(const draft *d) {
   for (uint32_t k = 0; k < d->sketch->n_knob; k++) {
     if (d->sketch->knob[k].kind == SEER_KNOB_UNROLL)
-      d->out->knob[k] = (uint16_t)seer_rng_below(d->rng, SEER_UNROLL_LIMITS);
+      d->out->knob[k] = (uint16_t)seer_rng_below(d->rng, d->sketch->knob[k].n_values);
   }
 }
 
@@ -185,7 +201,7 @@ static bool mutate_unroll(const draft *d) {
     if (is_unroll && seer_rng_below(d->rng, ++n) == 0) picked = k;
   }
   if (n == 0) return false;
-  d->out->knob[picked] = (uint16_t)seer_rng_below(d->rng, SEER_UNROLL_LIMITS);
+  d->out->knob[picked] = (uint16_t)seer_rng_below(d->rng, d->sketch->knob[picked].n_values);
   return true;
 }
 
@@ -269,6 +285,10 @@ seer_reject seer_ansor_mutate(const seer_sketch_list *list, seer_rng *rng,
   *out = *parent;
   const draft d = {list, list->sketch[parent->sketch], rng, out, frame};
   double u = seer_rng_f64(rng);
+  if (list->target->kind != SEER_TARGET_CPU) {
+    bool is_gpu_changed = u < TILE_SIZE_SHARE ? mutate_tile_size(&d) : mutate_unroll(&d);
+    return is_gpu_changed ? finish(&d) : SEER_REJECT_DUPLICATE;
+  }
   bool is_changed = u < TILE_SIZE_SHARE                     ? mutate_tile_size(&d)
       : u < TILE_SIZE_SHARE + LOCATION_SHARE                ? mutate_location(&d)
       : u < TILE_SIZE_SHARE + LOCATION_SHARE + UNROLL_SHARE ? mutate_unroll(&d)

@@ -5,6 +5,7 @@
 
 #include "space/frame.h"
 #include "space/matrix.h"
+#include "space/schedule/draw_items.h"
 
 // Panels of packed weights and of activations that the S1 block works on stay within a share of L2.
 #define MAX_REDUCE_PANEL 2304  // products of reduction extents up to this are done whole (3x3x256)
@@ -278,12 +279,26 @@ static void fill_parallel(const maker *m, seer_frame *frame) {
   }
 }
 
+static void fill_gpu(const maker *m) {
+  for (uint32_t s = 0; s < m->sketch->dag->n_stage; s++)
+    seer_draw_items(m->sketch, s, NULL, m->out->knob);
+  seer_frame frame;
+  seer_frame_normalise(m->list, m->out, &frame);
+  if (seer_frame_check(m->list, &frame) == SEER_REJECT_NONE) return;
+  seer_draw_least_items(m->list, m->sketch, m->out->knob);
+  seer_frame_normalise(m->list, m->out, &frame);
+}
+
 void seer_schedule_default(const seer_sketch_list *list, uint32_t sketch, seer_schedule *out) {
   SEER_ASSERT(sketch < list->n, "sketch %u of %u", sketch, list->n);
   memset(out, 0, sizeof *out);
   maker m = {list, list->sketch[sketch], out};
   out->sketch = (uint16_t)sketch;
   out->n = (uint16_t)m.sketch->n_knob;
+  if (list->target->kind != SEER_TARGET_CPU) {
+    fill_gpu(&m);
+    return;
+  }
   for (uint32_t k = 0; k < m.sketch->n_knob; k++) {
     const seer_knob *knob = &m.sketch->knob[k];
     out->knob[k] = knob->kind == SEER_KNOB_FACTOR ? 1 : 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "space/matrix.h"
+#include "space/schedule/draw_items.h"
 
 #define DIVISOR_SHARE 0.70  // factors that divide; the rest is any value up to FREE_LIMIT
 #define FREE_LIMIT 64
@@ -220,9 +221,14 @@ static uint16_t draw_location(const seer_draw *draw, const seer_sketch_stage *s)
 void seer_draw_stage(const seer_draw *draw, uint32_t stage) {
   const seer_sketch_stage *s = &draw->sketch->stage[stage];
   if (s->role == SEER_ROLE_CONST || s->role == SEER_ROLE_INLINE) return;
+  if (draw->list->target->kind != SEER_TARGET_CPU) {
+    seer_draw_items(draw->sketch, stage, draw->rng, draw->knob);
+    return;
+  }
   if (s->location_knob != SEER_NO_KNOB) draw->knob[s->location_knob] = draw_location(draw, s);
   if (s->unroll_knob != SEER_NO_KNOB) {
-    draw->knob[s->unroll_knob] = (uint16_t)seer_rng_below(draw->rng, SEER_UNROLL_LIMITS);
+    draw->knob[s->unroll_knob] =
+        (uint16_t)seer_rng_below(draw->rng, draw->sketch->knob[s->unroll_knob].n_values);
   }
   if (s->role == SEER_ROLE_FOLLOW) return;
   const seer_dag_stage *dag = &draw->sketch->dag->stage[stage];

@@ -73,9 +73,9 @@ static int64_t random_prime(seer_rng *rng, int64_t n) {
 static bool move_factor(const seer_draw *draw, uint32_t stage, uint32_t axis) {
   const seer_sketch_stage *s = &draw->sketch->stage[stage];
   int64_t outer = draw->sketch->dag->stage[stage].axis[axis].extent;
-  uint16_t knob[4];
+  uint16_t knob[SEER_MAX_LEVELS];
   uint32_t n = 0;
-  for (uint32_t level = 0; level < 4; level++) {
+  for (uint32_t level = 0; level < SEER_MAX_LEVELS; level++) {
     uint16_t k = s->factor[axis][level];
     if (k == SEER_NO_KNOB) continue;
     knob[n++] = k;
@@ -110,7 +110,8 @@ static bool mutate_factor(const seer_draw *draw) {
   uint64_t n = 0;
   for (uint32_t a = 0; a < (uint32_t)dag->n_space + dag->n_reduce; a++) {
     bool has_knob = false;
-    for (uint32_t level = 0; level < 4; level++) has_knob |= s->factor[a][level] != SEER_NO_KNOB;
+    for (uint32_t level = 0; level < SEER_MAX_LEVELS; level++)
+      has_knob |= s->factor[a][level] != SEER_NO_KNOB;
     if (has_knob && seer_rng_below(draw->rng, ++n) == 0) axis = a;
   }
   if (axis == SEER_DAG_MAX_AXES) return false;

@@ -13,7 +13,6 @@
 #include "space/schedule/draw.h"
 #include "space/schedule/factorise.h"
 
-#define MAX_LEVELS 4
 #define MAX_WASTE 1.20  // padded / useful, as of what is drawn
 #define SMALL_ROWS 16  // of a register tile, each number of rows is a rung
 // A stage that comes to stand at the root is cut into at least so many parts for each thread.
@@ -56,7 +55,7 @@ static bool add(walk *w, seer_schedule *schedule) {
 typedef struct {
   int64_t extent;
   uint32_t n, at;
-  int64_t factor[MAX_LEVELS];
+  int64_t factor[SEER_MAX_LEVELS];
   int64_t inside;  // product of those inside the one at `at`
   const seer_knob *knob;
   uint32_t lanes;
@@ -77,7 +76,7 @@ static ladder ladder_of(const walk *w, uint32_t k) {
   l.extent = is_region ? frame->region[knob->axis]
                        : w->sketch->dag->stage[knob->stage].axis[knob->axis].extent;
   l.extent = seer_ceil_div(l.extent, s->step[knob->axis]);
-  for (uint32_t level = 0; level < MAX_LEVELS; level++) {
+  for (uint32_t level = 0; level < SEER_MAX_LEVELS; level++) {
     uint16_t of = s->factor[knob->axis][level];
     if (of == SEER_NO_KNOB) continue;
     if (of == k) l.at = l.n;
@@ -205,6 +204,8 @@ static void step(walk *w, uint32_t k, int direction) {
       break;
     case SEER_KNOB_PARALLEL:
     case SEER_KNOB_UNROLL:
+    case SEER_KNOB_ITEMS:
+    case SEER_KNOB_WIDTH:
       step_choice(w, k, direction);
       break;
     case SEER_KNOB_KIND_COUNT:

@@ -5,6 +5,8 @@
 //     place pad inside conv.y.0         or: inline, root
 //     parallel conv 2                   leading parallel loops
 //     unroll conv 16                    copies of the register tile's body
+//     items relu 128                    of a GPU's block, of a stage whose elements are dealt out
+//     width a.fetch 4                   neighbours that one of its items makes together
 //   }
 // Parsing matches the sketch by its signature and knobs by name; knobs that are not named take the
 // default's value. The result is normalised.
@@ -55,6 +57,12 @@ static int find_location(
 // "conv.y" of "conv.y.3"
 static size_t axis_part(const char *name) { return (size_t)(strrchr(name, '.') - name); }
 
+// Of a step with a number, and of its knob's name.
+static const char *const number_words[SEER_KNOB_KIND_COUNT] = {[SEER_KNOB_PARALLEL] = "parallel",
+    [SEER_KNOB_UNROLL] = "unroll",
+    [SEER_KNOB_ITEMS] = "items",
+    [SEER_KNOB_WIDTH] = "width"};
+
 const char *seer_schedule_print(
     const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena) {
   const seer_sketch *sketch = list->sketch[schedule->sketch];
@@ -100,10 +108,11 @@ const char *seer_schedule_print(
         break;
       }
       case SEER_KNOB_PARALLEL:
-        seer_text_printf(&text, "\n  parallel %s %u", of, value);
-        break;
       case SEER_KNOB_UNROLL:
-        seer_text_printf(&text, "\n  unroll %s %u", of, seer_unroll_limit(list->space, value));
+      case SEER_KNOB_ITEMS:
+      case SEER_KNOB_WIDTH:
+        seer_text_printf(&text, "\n  %s %s %u", number_words[knob->kind], of,
+            seer_knob_number(list, knob, value));
         break;
       case SEER_KNOB_FACTOR:
       case SEER_KNOB_KIND_COUNT:
@@ -171,30 +180,33 @@ static seer_status parse_place(parser *p) {
   return SEER_OK;
 }
 
-static seer_status parse_number(parser *p, bool is_unroll) {
-  const char *of;
-  int knob;
+static seer_status parse_number(parser *p, seer_knob_kind kind) {
+  const char *of, *allowed = "";
+  int found;
   int64_t value;
   SEER_TRY(seer_scan_name(&p->scan, p->arena, &of));
   SEER_TRY(seer_scan_i64(&p->scan, &value));
-  if (!is_unroll) {
-    SEER_TRY(find_knob(p, of, "parallel", SEER_KNOB_PARALLEL, &knob));
-    if (value < 0 || value >= p->sketch->knob[knob].n_values) {
-      return seer_scan_fail(
-          &p->scan, "%s has at most %u parallel loops", of, p->sketch->knob[knob].n_values - 1u);
-    }
-    p->out->knob[knob] = (uint16_t)value;
-    return SEER_OK;
+  SEER_TRY(find_knob(p, of, number_words[kind], kind, &found));
+  const seer_knob *knob = &p->sketch->knob[found];
+  for (uint16_t k = 0; k < knob->n_values; k++) {
+    uint16_t number = seer_knob_number(p->list, knob, k);
+    p->out->knob[found] = k;
+    if (number == value) return SEER_OK;
+    allowed = seer_arena_printf(p->arena, "%s%s%u", allowed, k > 0 ? ", " : "", number);
   }
-  SEER_TRY(find_knob(p, of, "unroll", SEER_KNOB_UNROLL, &knob));
-  const char *allowed = "";
-  for (uint16_t k = 0; k < SEER_UNROLL_LIMITS; k++) {
-    uint16_t limit = seer_unroll_limit(p->list->space, k);
-    p->out->knob[knob] = k;
-    if (limit == value) return SEER_OK;
-    allowed = seer_arena_printf(p->arena, "%s%s%u", allowed, k > 0 ? ", " : "", limit);
+  if (kind == SEER_KNOB_PARALLEL)
+    return seer_scan_fail(&p->scan, "%s has at most %u parallel loops", of, knob->n_values - 1u);
+  return seer_scan_fail(&p->scan, "%" PRId64 " is no %s of %s: %s", value,
+      kind == SEER_KNOB_UNROLL ? "unroll limit" : number_words[kind], of, allowed);
+}
+
+static bool try_number(parser *p, seer_knob_kind *out) {
+  for (int kind = 0; kind < SEER_KNOB_KIND_COUNT; kind++) {
+    if (!number_words[kind] || !seer_scan_try(&p->scan, number_words[kind])) continue;
+    *out = (seer_knob_kind)kind;
+    return true;
   }
-  return seer_scan_fail(&p->scan, "%" PRId64 " is no unroll limit: %s", value, allowed);
+  return false;
 }
 
 static seer_status parse(parser *p) {
@@ -207,16 +219,15 @@ static seer_status parse(parser *p) {
   seer_schedule_default(p->list, index, p->out);
   SEER_TRY(seer_scan_expect(&p->scan, "{"));
   while (!seer_scan_try(&p->scan, "}")) {
+    seer_knob_kind kind;
     if (seer_scan_try(&p->scan, "split")) {
       SEER_TRY(parse_split(p));
     } else if (seer_scan_try(&p->scan, "place")) {
       SEER_TRY(parse_place(p));
-    } else if (seer_scan_try(&p->scan, "parallel")) {
-      SEER_TRY(parse_number(p, false));
-    } else if (seer_scan_try(&p->scan, "unroll")) {
-      SEER_TRY(parse_number(p, true));
+    } else if (try_number(p, &kind)) {
+      SEER_TRY(parse_number(p, kind));
     } else {
-      return seer_scan_fail(&p->scan, "a step is split, place, parallel or unroll");
+      return seer_scan_fail(&p->scan, "a step is split, place, parallel, unroll, items or width");
     }
   }
   if (!seer_scan_at_end(&p->scan)) return seer_scan_fail(&p->scan, "text after the schedule");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "space/block_shape.h"
 #include "space/frame.h"
 
 // Limits of a candidate. Of the full space: the register tile must fit beside one broadcast and a
@@ -45,6 +46,7 @@ static seer_reject check_buildable(const seer_frame *frame) {
 }
 
 seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *frame) {
+  if (list->target->kind != SEER_TARGET_CPU) return seer_block_check(list, frame);
   if (list->space == SEER_SPACE_ANSOR) return check_buildable(frame);
   for (uint32_t k = 0; k < frame->sketch->n_order; k++) {
     uint32_t stage = frame->sketch->order[k];

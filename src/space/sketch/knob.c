@@ -1,18 +1,48 @@
 // knob.c - what values of knobs stand for, and the names of what refuses them.
 #include "space/sketch.h"
 
-static const uint16_t unroll_limits[SEER_SPACE_COUNT][SEER_UNROLL_LIMITS] = {
-    [SEER_SPACE_FULL] = {1, 4, 16, 64},
-    [SEER_SPACE_ANSOR] = {0, 16, 64, 512},  // auto_unroll_max_step on CPUs
+#define MAX_LIMITS 5
+#define LEAST_ITEMS 32  // an ITEMS knob's values: so many, twice as many, ...
+
+// Of Ansor's: auto_unroll_max_step.
+static const struct {
+  uint32_t n;
+  uint16_t limit[SEER_SPACE_COUNT][MAX_LIMITS];
+} unroll_limits[] = {
+    [SEER_TARGET_CPU] = {4,
+        {[SEER_SPACE_FULL] = {1, 4, 16, 64}, [SEER_SPACE_ANSOR] = {0, 16, 64, 512}}},
+    [SEER_TARGET_CUDA] = {5,
+        {[SEER_SPACE_FULL] = {0, 16, 64, 512, 1024}, [SEER_SPACE_ANSOR] = {0, 16, 64, 512, 1024}}},
+    [SEER_TARGET_OPENCL] = {5,
+        {[SEER_SPACE_FULL] = {0, 16, 64, 512, 1024}, [SEER_SPACE_ANSOR] = {0, 16, 64, 512, 1024}}},
 };
 
-uint16_t seer_unroll_limit(seer_space_kind space, uint16_t value) {
-  SEER_ASSERT(value < SEER_UNROLL_LIMITS, "value %u of %d", value, SEER_UNROLL_LIMITS);
-  return unroll_limits[space][value];
+uint32_t seer_unroll_limits(seer_target_kind kind) { return unroll_limits[kind].n; }
+
+static uint16_t unroll_limit(seer_target_kind kind, seer_space_kind space, uint16_t value) {
+  SEER_ASSERT(value < unroll_limits[kind].n, "value %u of %u", value, unroll_limits[kind].n);
+  return unroll_limits[kind].limit[space][value];
+}
+
+uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, uint16_t value) {
+  switch (knob->kind) {
+    case SEER_KNOB_UNROLL:
+      return unroll_limit(list->target->kind, list->space, value);
+    case SEER_KNOB_ITEMS:
+      return (uint16_t)(LEAST_ITEMS << value);
+    case SEER_KNOB_WIDTH:
+      return (uint16_t)(1 << value);
+    case SEER_KNOB_FACTOR:
+    case SEER_KNOB_LOCATION:
+    case SEER_KNOB_PARALLEL:
+    case SEER_KNOB_KIND_COUNT:
+      break;
+  }
+  return value;
 }
 
 static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers", "local-bytes",
     "too-many-parts", "padding", "no-match", "unroll", "duplicate", "space", "weights", "pool",
-    "same-code"};
+    "same-code", "items"};
 
 const char *seer_reject_name(seer_reject reject) { return reject_names[reject]; }

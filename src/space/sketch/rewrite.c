@@ -123,16 +123,18 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
 // ---- cache-read
 
 void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
-    uint32_t buf, const uint8_t *order) {
+    uint32_t buf, const uint8_t *order, seer_stage_role role) {
   seer_dag *dag = open_slot(context, plan, stage);
+  bool is_fetch = role == SEER_STAGE_FETCH;
   const seer_dag_buf from = dag->buf[buf];
   seer_dag_axis axes[SEER_MAX_RANK];
   for (uint32_t d = 0; d < from.rank; d++) {
     axes[d] = (seer_dag_axis){
         seer_arena_printf(dag->arena, "d%u", order[d]), from.dim[order[d]], SEER_AXIS_OTHER};
   }
-  seer_dag_insert_stage(dag, stage, seer_arena_printf(context->arena, "%s.pack", from.name),
-      SEER_STAGE_PACK, axes, from.rank, 0);
+  seer_dag_insert_stage(dag, stage,
+      seer_arena_printf(context->arena, "%s.%s", from.name, is_fetch ? "fetch" : "pack"), role,
+      axes, from.rank, 0);
   seer_expr index[SEER_MAX_RANK];
   for (uint32_t d = 0; d < from.rank; d++) index[order[d]] = seer_dag_var(dag, stage, d);
   seer_expr body = seer_dag_load(dag, buf, index);

@@ -1,82 +1,57 @@
 // skeleton.c - finished plan -> sketch: the loops of every stage with their knobs, and the static
 // lists of locations.
 //   TILED    S0.. S1.. R0.. S2.. R1.. S3..   all axes of one level adjacent, in the DAG's order
-//   FOLLOW   S0.. [S1..] | T0.. T1..         its tiled stage: the rest (rule/fuse.c)
+//   FOLLOW   S0.. [S1..] | T0.. T1..         its tiled stage: the rest (rule/tile.c)
 //   SIMPLE   a.. u0 v0 | R.. | u1 v1         v the last axis, u the one before it (rule/simple.c: another)
 //            a.. v0 | R.. small.. v1         a transform: reductions, small index axes are unrolled
 //            a.. v0 | y1 x1 v1               a transform's tiles y1 x1 are put together: unrolled
+// On a GPU SIMPLE and FETCH have loops for their reductions alone: they are FLAT (frame.h).
 // Block loops B.. come before these in a stage that others are computed in (S0 where there are S0
 // and S1). Axes of extent 1 have no loops.
 #include <string.h>
 
 #include "space/lanes.h"
 #include "space/matrix.h"
-#include "space/rule.h"
 #include "space/schedule/draw.h"
 #include "space/schedule/factorise.h"
-
-typedef struct {
-  const seer_rule_context *context;
-  const seer_plan *plan;
-  seer_sketch *sketch;
-  seer_knob knob[SEER_SCHEDULE_MAX_KNOBS];
-  uint32_t n_knob;
-  bool is_full;  // a knob did not fit
-} builder;
-
-static uint16_t add_knob(builder *b, const seer_knob *knob) {
-  if (b->n_knob == SEER_SCHEDULE_MAX_KNOBS) {
-    b->is_full = true;
-    return SEER_NO_KNOB;
-  }
-  b->knob[b->n_knob] = *knob;
-  return (uint16_t)b->n_knob++;
-}
-
-static uint16_t add_factor(builder *b, uint32_t stage, uint32_t axis, uint32_t level) {
-  const seer_dag_stage *s = &b->plan->dag->stage[stage];
-  seer_knob knob = {.kind = SEER_KNOB_FACTOR,
-      .stage = (uint8_t)stage,
-      .axis = (uint8_t)axis,
-      .level = (uint8_t)level,
-      .is_reduce = axis >= s->n_space};
-  knob.name = seer_arena_printf(
-      b->context->arena, "%s.%s.%u", b->plan->stage[stage].prefix, s->axis[axis].name, level);
-  return b->sketch->stage[stage].factor[axis][level] = add_knob(b, &knob);
-}
+#include "space/sketch/skeleton.h"
 
 static uint16_t add_choice(
-    builder *b, uint32_t stage, seer_knob_kind kind, const char *suffix, size_t n_values) {
+    seer_skeleton *b, uint32_t stage, seer_knob_kind kind, const char *suffix, size_t n_values) {
   if (n_values <= 1) return SEER_NO_KNOB;
   seer_knob knob = {.kind = kind, .stage = (uint8_t)stage, .n_values = (uint16_t)n_values};
   const seer_plan_stage *s = &b->plan->stage[stage];
   // A FOLLOW stage's knobs belong to what it follows: the same names whether fused or not.
   const char *prefix = s->role == SEER_ROLE_FOLLOW ? b->plan->stage[s->partner].prefix : s->prefix;
   knob.name = seer_arena_printf(b->context->arena, "%s.%s", prefix, suffix);
-  return add_knob(b, &knob);
+  return seer_skeleton_knob(b, &knob);
 }
 
-static void add_loop(builder *b, uint32_t stage, uint32_t axis, uint16_t knob, uint16_t knob2) {
-  seer_sketch_stage *s = &b->sketch->stage[stage];
-  uint8_t level = 0;
-  for (uint32_t l = 0; l < s->n_loop; l++) level = (uint8_t)(level + (s->loop[l].axis == axis));
-  s->loop[s->n_loop++] = (seer_sketch_loop){(uint8_t)axis, level, knob, knob2, 0};
+static void add_loops(
+    seer_skeleton *b, uint32_t stage, uint32_t n, const uint8_t *axis, const uint16_t *knob) {
+  for (uint32_t k = 0; k < n; k++)
+    seer_skeleton_add(b, stage, axis[k], knob ? knob[k] : SEER_NO_KNOB);
 }
 
-// The spatial or reduction axes that have loops.
-static uint32_t list_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *out_axis) {
-  uint32_t first = is_reduce ? s->n_space : 0,
-           end = is_reduce ? (uint32_t)s->n_space + s->n_reduce : s->n_space, n = 0;
-  for (uint32_t a = first; a < end; a++) {
-    if (s->axis[a].extent > 1) out_axis[n++] = (uint8_t)a;
+// Puts the loops of a stage in their order of significance, and numbers those of each axis by it.
+static void rank_loops(seer_sketch_stage *s) {
+  for (uint32_t l = 0; l < s->n_loop; l++) {
+    uint32_t k = l;
+    for (; k > 0 && s->loop[s->by_rank[k - 1]].rank > s->loop[l].rank; k--)
+      s->by_rank[k] = s->by_rank[k - 1];
+    s->by_rank[k] = (uint8_t)l;
   }
-  return n;
+  uint8_t n[SEER_DAG_MAX_AXES] = {0};
+  for (uint32_t k = 0; k < s->n_loop; k++) {
+    seer_sketch_loop *loop = &s->loop[s->by_rank[k]];
+    loop->level = n[loop->axis]++;
+  }
 }
 
 // ---- lanes
 
 // What a stage loads, and what is inlined into it does.
-static void add_loads(const builder *b, uint32_t stage, seer_lane *lane) {
+static void add_loads(const seer_skeleton *b, uint32_t stage, seer_lane *lane) {
   const seer_dag *dag = b->plan->dag;
   const seer_access_table *table = dag->access;
   for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
@@ -88,7 +63,7 @@ static void add_loads(const builder *b, uint32_t stage, seer_lane *lane) {
   }
 }
 
-static uint16_t lanes_of(const builder *b, uint32_t stage) {
+static uint16_t lanes_of(const seer_skeleton *b, uint32_t stage) {
   const seer_dag *dag = b->plan->dag;
   const seer_dag_stage *s = &dag->stage[stage];
   seer_lane lane = {0};
@@ -99,7 +74,7 @@ static uint16_t lanes_of(const builder *b, uint32_t stage) {
 
 // Whether all that `stage` may be computed inside of, reading it or what it is inlined into, store
 // elements of so many bytes: narrower ones that they load do not matter to their lanes.
-static bool is_inside_wider(const builder *b, uint32_t stage, uint32_t bytes) {
+static bool is_inside_wider(const seer_skeleton *b, uint32_t stage, uint32_t bytes) {
   const seer_dag *dag = b->plan->dag;
   for (uint32_t r = stage + 1; r < dag->n_stage; r++) {
     if (!(dag->access->readers[stage] >> r & 1)) continue;
@@ -114,7 +89,7 @@ static bool is_inside_wider(const builder *b, uint32_t stage, uint32_t bytes) {
 }
 
 // Inline is a schedule's choice where it leaves lanes as they are.
-static bool may_inline(const builder *b, uint32_t stage) {
+static bool may_inline(const seer_skeleton *b, uint32_t stage) {
   if (!b->plan->stage[stage].may_inline) return false;
   const seer_dag *dag = b->plan->dag;
   seer_lane loads = {0}, itself = {0};
@@ -125,78 +100,6 @@ static bool may_inline(const builder *b, uint32_t stage) {
 }
 
 // ---- loops
-
-static void mark_tile(builder *b, uint16_t knob, bool is_vector) {
-  if (knob == SEER_NO_KNOB) return;
-  b->knob[knob].is_tile = true;
-  b->knob[knob].is_vector |= is_vector;
-}
-
-// Adds block loops and gives the knobs that limit what is inside them (".0"); NO_KNOB without a
-// block.
-static void add_block(
-    builder *b, uint32_t stage, uint32_t n, const uint8_t *axis, uint16_t *out_knob) {
-  for (uint32_t k = 0; k < n; k++) out_knob[k] = SEER_NO_KNOB;
-  const seer_plan_stage *plan = &b->plan->stage[stage];
-  bool has_two_levels = plan->role == SEER_ROLE_TILED ||
-      (plan->role == SEER_ROLE_FOLLOW && b->plan->stage[plan->partner].fuse_level == 2);
-  b->sketch->stage[stage].block_depth = (uint8_t)n;
-  if (!plan->has_block || has_two_levels) return;
-  uint32_t owner = plan->role == SEER_ROLE_FOLLOW ? plan->partner : stage;
-  for (uint32_t k = 0; k < n; k++) {
-    add_loop(b, stage, axis[k], SEER_NO_KNOB, SEER_NO_KNOB);
-    out_knob[k] = add_factor(b, owner, axis[k], 0);
-  }
-}
-
-static void add_level(builder *b, uint32_t stage, uint32_t n, const uint8_t *axis,
-    const uint16_t *knob, const uint16_t *knob2) {
-  for (uint32_t k = 0; k < n; k++) {
-    add_loop(b, stage, axis[k], knob ? knob[k] : SEER_NO_KNOB, knob2 ? knob2[k] : SEER_NO_KNOB);
-  }
-}
-
-// A tiled stage and, if it has one, its FOLLOW partner.
-static void build_tiled(builder *b, uint32_t stage) {
-  const seer_dag_stage *s = &b->plan->dag->stage[stage];
-  const seer_plan_stage *plan = &b->plan->stage[stage];
-  uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES];
-  uint16_t outer[SEER_DAG_MAX_AXES], knob[4][SEER_DAG_MAX_AXES], inner[SEER_DAG_MAX_AXES];
-  uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce);
-  bool is_fused = plan->place == SEER_PLAN_FUSED;
-  uint32_t owner = is_fused ? plan->partner : stage;  // of the outer levels
-  add_block(b, owner, n, space, outer);
-  for (uint32_t level = 1; level <= 3; level++) {
-    for (uint32_t k = 0; k < n; k++) knob[level][k] = add_factor(b, stage, space[k], level);
-  }
-  for (uint32_t k = 0; k < n; k++) mark_tile(b, knob[3][k], k + 1 == n);
-  for (uint32_t k = 0; k < n_reduce; k++) inner[k] = add_factor(b, stage, reduce[k], 1);
-  seer_sketch_stage *mine = &b->sketch->stage[stage], *other = &b->sketch->stage[owner];
-  add_level(b, owner, n, space, outer, NULL);
-  if (!is_fused || plan->fuse_level == 2) add_level(b, owner, n, space, knob[1], NULL);
-  if (is_fused) {
-    seer_location at = {
-        .at = (uint8_t)owner, .depth = other->n_loop, .is_root = other->n_loop == 0};
-    mine->location[0] = at;
-    mine->n_location = 1;
-    other->max_parallel = other->n_loop;
-    add_level(b, owner, n, space, knob[2], plan->fuse_level == 2 ? NULL : knob[1]);
-    other->first_tile_loop = other->n_loop;
-    add_level(b, owner, n, space, knob[3], NULL);
-    other->is_vectorised = n > 0;
-    other->vector_axis = n > 0 ? space[n - 1] : 0;
-    if (plan->fuse_level == 1) add_level(b, stage, n, space, NULL, NULL);
-  } else {
-    mine->max_parallel = mine->n_loop;
-  }
-  add_level(b, stage, n_reduce, reduce, NULL, NULL);
-  add_level(b, stage, n, space, is_fused && plan->fuse_level == 2 ? NULL : knob[2], NULL);
-  add_level(b, stage, n_reduce, reduce, inner, NULL);
-  mine->first_tile_loop = mine->n_loop;
-  add_level(b, stage, n, space, knob[3], NULL);
-  mine->is_vectorised = n > 0;
-  mine->vector_axis = n > 0 ? space[n - 1] : 0;
-}
 
 // The index axes of a transform that are unrolled: from the last one on, as many as leave registers
 // for vectors where they accumulate, else all (within reason).
@@ -241,7 +144,7 @@ static void take_steps(const seer_dag *dag, uint32_t stage, uint8_t *step, uint8
 }
 
 // The tiles of output transforms that `stage` is or that are inlined into it element by element.
-static void find_steps(const builder *b, uint32_t stage, uint8_t *step, uint8_t *lanes) {
+static void find_steps(const seer_skeleton *b, uint32_t stage, uint8_t *step, uint8_t *lanes) {
   const seer_dag *dag = b->plan->dag;
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->role == SEER_STAGE_TRANSFORM_OUT && s->n_reduce == 0) {
@@ -256,9 +159,10 @@ static void find_steps(const builder *b, uint32_t stage, uint8_t *step, uint8_t 
 }
 
 // Adds the loops of a transform that have a given extent, of `copies` vectors or rows.
-static void add_given(builder *b, uint32_t stage, uint32_t axis, int64_t extent, int64_t copies) {
+static void add_given(
+    seer_skeleton *b, uint32_t stage, uint32_t axis, int64_t extent, int64_t copies) {
   seer_sketch_stage *mine = &b->sketch->stage[stage];
-  add_loop(b, stage, axis, SEER_NO_KNOB, SEER_NO_KNOB);
+  seer_skeleton_add(b, stage, axis, SEER_NO_KNOB);
   mine->loop[mine->n_loop - 1].fixed = (uint8_t)extent;
   mine->tile_copies = (uint16_t)(mine->tile_copies * copies);
 }
@@ -272,12 +176,13 @@ static void move_rows(uint8_t rows_axis, uint32_t n, uint8_t *space) {
   }
 }
 
-static void build_simple(builder *b, uint32_t stage, bool is_cut) {
+static void build_simple(seer_skeleton *b, uint32_t stage, bool is_cut) {
   const seer_dag_stage *s = &b->plan->dag->stage[stage];
   seer_sketch_stage *mine = &b->sketch->stage[stage];
   uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES], small[SEER_DAG_MAX_AXES];
   uint16_t outer[SEER_DAG_MAX_AXES];
-  uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce), n_small = 0;
+  uint32_t n = seer_skeleton_axes(s, false, space), n_reduce = seer_skeleton_axes(s, true, reduce),
+           n_small = 0;
   move_rows(b->plan->stage[stage].rows_axis, n, space);
   bool unrolls = b->plan->stage[stage].unrolls_small && n > 0;
   if (unrolls) n_small = take_small(s, space, &n, small);
@@ -287,11 +192,11 @@ static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   for (uint32_t k = 0; k < n; k++) has_steps |= mine->step[space[k]] > 1;
   uint32_t n_split = n < 2 ? n : unrolls || has_steps ? 1 : 2;
   if (is_cut) n_split = 0;
-  add_block(b, stage, n, space, outer);
-  add_level(b, stage, n, space, outer, NULL);
+  seer_skeleton_block(b, stage, n, space, outer);
+  add_loops(b, stage, n, space, outer);
   mine->max_parallel = mine->n_loop;
   if (unrolls) mine->first_tile_loop = mine->n_loop;
-  add_level(b, stage, n_reduce, reduce, NULL, NULL);
+  add_loops(b, stage, n_reduce, reduce, NULL);
   if (!unrolls) mine->first_tile_loop = mine->n_loop;
   for (uint32_t k = n_small; k-- > 0;) {
     int64_t extent = s->axis[small[k]].extent;
@@ -308,12 +213,22 @@ static void build_simple(builder *b, uint32_t stage, bool is_cut) {
       add_given(b, stage, space[k], lanes[space[k]], vectors);
       continue;
     }
-    uint16_t knob = add_factor(b, stage, space[k], 1);
-    mark_tile(b, knob, k + 1 == n);
-    add_loop(b, stage, space[k], knob, SEER_NO_KNOB);
+    uint16_t knob = seer_skeleton_factor(b, stage, space[k], 1);
+    seer_skeleton_mark_tile(b, knob, k + 1 == n);
+    seer_skeleton_add(b, stage, space[k], knob);
   }
   mine->is_vectorised = n_split > 0;
   mine->vector_axis = n > 0 ? space[n - 1] : 0;
+}
+
+// A GPU's stage whose elements are dealt out to items.
+static void build_flat(seer_skeleton *b, uint32_t stage) {
+  seer_sketch_stage *mine = &b->sketch->stage[stage];
+  uint8_t reduce[SEER_DAG_MAX_AXES];
+  uint32_t n_reduce = seer_skeleton_axes(&b->plan->dag->stage[stage], true, reduce);
+  add_loops(b, stage, n_reduce, reduce, NULL);
+  mine->first_tile_loop = mine->n_loop;
+  mine->is_flat = true;
 }
 
 // ---- weights
@@ -347,7 +262,7 @@ static int nearest_postdominator(const uint64_t *postdominators, uint32_t stage)
   return others ? __builtin_ctzll(others) : -1;
 }
 
-static void find_postdominators(const builder *b, uint64_t *out) {
+static void find_postdominators(const seer_skeleton *b, uint64_t *out) {
   const seer_plan *plan = b->plan;
   for (uint32_t s = plan->dag->n_stage; s-- > 0;) {
     out[s] = (uint64_t)1 << s;
@@ -362,7 +277,7 @@ static void find_postdominators(const builder *b, uint64_t *out) {
 
 // Depths of `target` at which something may be computed: outside its register tile, and not inside
 // spatial loops that stand in a reduction (Ansor).
-static uint32_t deepest(const builder *b, uint32_t target) {
+static uint32_t deepest(const seer_skeleton *b, uint32_t target) {
   const seer_sketch_stage *t = &b->sketch->stage[target];
   const seer_dag_stage *dag = &b->plan->dag->stage[target];
   if (t->role != SEER_ROLE_TILED) return t->max_parallel;
@@ -376,12 +291,22 @@ static uint32_t deepest(const builder *b, uint32_t target) {
   return depth;
 }
 
-static void build_locations(builder *b, const uint64_t *postdominators, uint32_t stage) {
+static void build_locations(seer_skeleton *b, const uint64_t *postdominators, uint32_t stage) {
   seer_sketch_stage *s = &b->sketch->stage[stage];
   const seer_plan_stage *plan = &b->plan->stage[stage];
   const uint32_t cap = SEER_COUNT_OF(s->location) - 1;
-  if (plan->place == SEER_PLAN_FUSED) return;  // build_tiled
-  if (plan->place == SEER_PLAN_FREE) {
+  if (plan->place == SEER_PLAN_FUSED) return;  // tiled.c
+  if (plan->place == SEER_PLAN_FETCHED) {
+    const seer_sketch_stage *reader = &b->sketch->stage[plan->partner];
+    uint8_t depth = 0;
+    while (depth < reader->n_loop && reader->loop[depth].level == 0 &&
+        reader->loop[depth].axis >= b->plan->dag->stage[plan->partner].n_space)
+      depth++;
+    s->location[s->n_location++] = (seer_location){.at = plan->partner, .depth = depth};
+    return;
+  }
+  // Of a GPU's what is not inlined is a kernel of its own (as Ansor has it).
+  if (plan->place == SEER_PLAN_FREE && !seer_plan_is_gpu(b->context)) {
     if (may_inline(b, stage)) s->location[s->n_location++] = (seer_location){.is_inline = true};
     int t = nearest_postdominator(postdominators, stage);
     for (; t >= 0; t = nearest_postdominator(postdominators, (uint32_t)t)) {
@@ -409,7 +334,7 @@ static void build_locations(builder *b, const uint64_t *postdominators, uint32_t
 
 // ---- factorisations
 
-static void count_ways(builder *b) {
+static void count_ways(seer_skeleton *b) {
   const seer_dag *dag = b->plan->dag;
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &b->sketch->stage[s];
@@ -423,18 +348,46 @@ static void count_ways(builder *b) {
   }
 }
 
+// ---- choices
+
+#define ITEMS_VALUES 5  // 32 .. 512
+#define WIDTH_VALUES 3  // 1 .. 4 elements, of f32 16 bytes
+
+static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
+  seer_sketch_stage *stage = &b->sketch->stage[s];
+  seer_target_kind kind = b->context->target->kind;
+  stage->location_knob = add_choice(b, s, SEER_KNOB_LOCATION, "at", stage->n_location);
+  bool may_be_root = stage->location[stage->n_location - 1].is_root;
+  if (is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS) return;
+  if (may_be_root && kind == SEER_TARGET_CPU) {
+    stage->parallel_knob =
+        add_choice(b, s, SEER_KNOB_PARALLEL, "parallel", stage->max_parallel + 1u);
+  }
+  bool has_reduce_loop = false;
+  for (uint32_t l = 0; l < stage->n_loop; l++)
+    has_reduce_loop |= stage->loop[l].axis >= b->plan->dag->stage[s].n_space;
+  if (stage->role == SEER_ROLE_TILED || has_reduce_loop)
+    stage->unroll_knob = add_choice(b, s, SEER_KNOB_UNROLL, "unroll", seer_unroll_limits(kind));
+  bool is_full = b->context->space == SEER_SPACE_FULL;
+  if (stage->is_flat && stage->role == SEER_ROLE_SIMPLE && is_full)
+    stage->items_knob = add_choice(b, s, SEER_KNOB_ITEMS, "items", ITEMS_VALUES);
+  if (stage->is_flat && (stage->role == SEER_ROLE_FETCH || is_full))
+    stage->width_knob = add_choice(b, s, SEER_KNOB_WIDTH, "width", WIDTH_VALUES);
+}
+
 seer_sketch *seer_skeleton_build(
     const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
   seer_arena *arena = context->arena;
   seer_sketch *sketch = SEER_NEW(arena, seer_sketch);
-  builder *b = SEER_NEW(arena, builder);
-  *b = (builder){.context = context, .plan = plan, .sketch = sketch};
+  seer_skeleton *b = SEER_NEW(arena, seer_skeleton);
+  *b = (seer_skeleton){.context = context, .plan = plan, .sketch = sketch};
   sketch->signature = plan->signature;
   sketch->formulation = plan->formulation;
   sketch->dag = plan->dag;
   sketch->tolerance = plan->tolerance;
   sketch->needs_trials = plan->needs_trials;
   const seer_dag *dag = plan->dag;
+  bool is_gpu = seer_plan_is_gpu(context);
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &sketch->stage[s];
     stage->role = plan->stage[s].role;
@@ -442,25 +395,30 @@ seer_sketch *seer_skeleton_build(
     stage->fuse_level = plan->stage[s].fuse_level;
     stage->prefix = plan->stage[s].prefix;
     stage->location_knob = stage->parallel_knob = stage->unroll_knob = SEER_NO_KNOB;
+    stage->items_knob = stage->width_knob = SEER_NO_KNOB;
     stage->vector_lanes = lanes_of(b, s);
     stage->tile_copies = 1;
     memset(stage->step, 1, sizeof stage->step);
     for (uint32_t a = 0; a < (uint32_t)dag->stage[s].n_space + dag->stage[s].n_reduce; a++) {
-      for (uint32_t level = 0; level < 4; level++) stage->factor[a][level] = SEER_NO_KNOB;
+      for (uint32_t level = 0; level < SEER_MAX_LEVELS; level++)
+        stage->factor[a][level] = SEER_NO_KNOB;
       if (dag->stage[s].axis[a].extent > 1)
         stage->divisors[a] = seer_divisors_build(dag->stage[s].axis[a].extent, arena);
     }
-    if (stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL)
+    if (stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL && !is_gpu)
       stage->matrix_depth = (uint8_t)seer_matrix_depth_of(dag, s, context->target);
-    stage->pack_weights = stage->role == SEER_ROLE_TILED && has_packable(dag, s);
+    stage->pack_weights = stage->role == SEER_ROLE_TILED && !is_gpu && has_packable(dag, s);
   }
   // Knobs come stage by stage; the fallback stops adding them well before the limit.
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_role role = sketch->stage[s].role;
-    if (role == SEER_ROLE_TILED) build_tiled(b, s);
-    if (role == SEER_ROLE_SIMPLE)
+    if (role == SEER_ROLE_TILED) seer_skeleton_tiled(b, s);
+    bool is_flat = is_gpu && (role == SEER_ROLE_SIMPLE || role == SEER_ROLE_FETCH);
+    if (is_flat) build_flat(b, s);
+    if (role == SEER_ROLE_SIMPLE && !is_flat)
       build_simple(b, s, is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS);
   }
+  for (uint32_t s = 0; s < dag->n_stage; s++) rank_loops(&sketch->stage[s]);
   uint64_t postdominators[SEER_DAG_MAX_STAGES];
   find_postdominators(b, postdominators);
   for (uint32_t s = dag->n_stage; s-- > 0;) {
@@ -473,19 +431,7 @@ seer_sketch *seer_skeleton_build(
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &sketch->stage[s];
     if (stage->role == SEER_ROLE_CONST || stage->role == SEER_ROLE_INLINE) continue;
-    stage->location_knob = add_choice(b, s, SEER_KNOB_LOCATION, "at", stage->n_location);
-    bool may_be_root = stage->location[stage->n_location - 1].is_root;
-    if (is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS) continue;
-    if (may_be_root) {
-      stage->parallel_knob =
-          add_choice(b, s, SEER_KNOB_PARALLEL, "parallel", stage->max_parallel + 1u);
-    }
-    bool has_reduce_loop = false;
-    for (uint32_t l = 0; l < stage->n_loop; l++)
-      has_reduce_loop |= stage->loop[l].axis >= dag->stage[s].n_space;
-    if (stage->role == SEER_ROLE_TILED || has_reduce_loop) {
-      stage->unroll_knob = add_choice(b, s, SEER_KNOB_UNROLL, "unroll", SEER_UNROLL_LIMITS);
-    }
+    add_choices(b, s, is_cut);
   }
   if (b->is_full) return NULL;
   if (context->space == SEER_SPACE_ANSOR) count_ways(b);

@@ -35,7 +35,8 @@ static void go_on(const seer_rule_context *context, const seer_plan *plan) {
   uint32_t stage = n_open - 1;
   for (size_t r = 0; r < seer_rule_table_count; r++) {
     const seer_rule *rule = seer_rule_table[r];
-    if (context->space == SEER_SPACE_ANSOR && !rule->is_ansor) continue;
+    bool applies = rule->kinds >> context->target->kind & 1;
+    if (!applies || (context->space == SEER_SPACE_ANSOR && !rule->is_ansor)) continue;
     if (rule->apply(context, plan, stage) == SEER_RULE_STOP) return;
   }
 }
@@ -100,16 +101,34 @@ static void build_ranked(const seer_rule_context *context, sketches *list) {
   }
 }
 
+// Leaves out a GPU's sketches from `first` on that not even the default schedule of can be run:
+// what is fetched in one step is more than a block can hold, whatever the factors.
+static void keep_runnable(seer_sketch_list *list, sketches *all, size_t first) {
+  size_t n = first;
+  for (size_t k = first; k < all->n; k++) {
+    list->sketch = &all->item[k];
+    list->n = 1;
+    seer_schedule schedule;
+    seer_schedule_default(list, 0, &schedule);
+    if (seer_schedule_check(list, &schedule) == SEER_REJECT_NONE) all->item[n++] = all->item[k];
+  }
+  all->n = n;
+}
+
 seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     seer_space_kind space, seer_arena *arena, seer_sketch_list **out_list) {
   *out_list = NULL;
   if (dag->n_stage == 0) return SEER_FAIL(INVALID, "dag %s has no stage to schedule", dag->name);
   seer_rule_run *run = SEER_NEW(arena, seer_rule_run);
   sketches list = {.item = NULL};
+  seer_sketch_list *made = SEER_NEW(arena, seer_sketch_list);
+  *made = (seer_sketch_list){.dag = dag, .target = target, .space = space, .tolerance = 1};
   for (size_t f = 0; f < seer_formulation_table_count; f++) {
     const seer_formulation *formulation = seer_formulation_table[f];
     bool is_ansor = formulation->is_ansor && formulation->is_ansor(dag);
     if (space == SEER_SPACE_ANSOR && !is_ansor) continue;
+    // The others' transforms have no rules for GPUs yet.
+    if (target->kind != SEER_TARGET_CPU && f > 0) continue;
     double tolerance = 0;
     const seer_dag *its_dag = formulation->make(dag, target, arena, &tolerance);
     if (!its_dag) continue;
@@ -120,18 +139,14 @@ seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     go_on(&context, plan);
     size_t before = list.n;
     build_ranked(&context, &list);
+    if (target->kind != SEER_TARGET_CPU) keep_runnable(made, &list, before);
     if (list.n == before) add(&context, fallback(&context, plan), &list);
   }
   SEER_ASSERT(list.n > 0, "dag %s: no sketch, %u stages", dag->name, dag->n_stage);
-  seer_sketch_list *made = SEER_NEW(arena, seer_sketch_list);
-  *made = (seer_sketch_list){.dag = dag,
-      .target = target,
-      .space = space,
-      .n = (uint32_t)list.n,
-      .sketch = list.item,
-      .n_plans_cut = run->n_cut,
-      .n_sketches_cut = list.n_cut,
-      .tolerance = 1};
+  made->n = (uint32_t)list.n;
+  made->sketch = list.item;
+  made->n_plans_cut = run->n_cut;
+  made->n_sketches_cut = list.n_cut;
   *out_list = made;
   return SEER_OK;
 }

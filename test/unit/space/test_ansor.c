@@ -223,8 +223,8 @@ static void test_locations_and_limits(void **state) {
   seer_target target;
   seer_sketch_list *list = open_conv(arena, &target);
   uint32_t at = find_knob(list->sketch[0], "pad.at"),
-           unroll = find_knob(list->sketch[0], "conv.unroll"), n_limit[SEER_UNROLL_LIMITS] = {0},
-           n_root = 0, n_inline = 0;
+           unroll = find_knob(list->sketch[0], "conv.unroll"), n_limit[4] = {0}, n_root = 0,
+           n_inline = 0;
   const seer_location *location = list->sketch[0]->stage[list->sketch[0]->knob[at].stage].location;
   double expected_root = 0;
   seer_rng rng;
@@ -246,7 +246,7 @@ static void test_locations_and_limits(void **state) {
   assert_int_equal(n_inline, 0);
   // Within four deviations: of the root, and of a quarter.
   assert_true(n_root > expected_root - 4 * 65 && n_root < expected_root + 4 * 65);
-  for (uint32_t k = 0; k < SEER_UNROLL_LIMITS; k++) assert_in_range(n_limit[k], 4760, 5240);
+  for (uint32_t k = 0; k < 4; k++) assert_in_range(n_limit[k], 4760, 5240);
   seer_arena_destroy(arena);
 }
 
@@ -345,15 +345,14 @@ static seer_status parse_limit(const seer_sketch_list *list, uint32_t limit, see
 
 static void test_limits_in_text(void **state) {
   (void)state;
-  static const uint32_t of_space[SEER_SPACE_COUNT][SEER_UNROLL_LIMITS] = {
-      {1, 4, 16, 64}, {0, 16, 64, 512}};
+  static const uint32_t of_space[SEER_SPACE_COUNT][4] = {{1, 4, 16, 64}, {0, 16, 64, 512}};
   for (seer_space_kind space = SEER_SPACE_FULL; space < SEER_SPACE_COUNT; space++) {
     seer_arena *arena = seer_arena_create("test");
     seer_target target = space_target(2);
     seer_dag *dag = space_parse(arena, space_net_text("conv"));
     seer_sketch_list *list = space_sketches(arena, dag, &target, space);
     uint32_t unroll = find_knob(list->sketch[0], "conv.unroll");
-    for (uint32_t k = 0; k < SEER_UNROLL_LIMITS; k++) {
+    for (uint32_t k = 0; k < 4; k++) {
       seer_schedule s, again;
       seer_frame frame;
       must(parse_limit(list, of_space[space][k], &s));

@@ -1,0 +1,112 @@
+// block_shape.c - see block_shape.h.
+#include "space/block_shape.h"
+
+#include "dag/access.h"
+
+// Registers for addresses, counters and what is being computed.
+#define OTHER_REGISTERS 24
+#define MAX_ITEM_REGISTERS 255  // where the target does not say
+#define MAX_APART 8  // Ansor: max_vthread_extent on a warp of 32
+// Copies of one multiply-add: code of 1,024 takes a compiler 0.4 to 0.7 s, of 2,048 1.25 s.
+#define MAX_COPIES 512
+#define MAX_BLOCKS INT32_MAX  // CUDA's first dimension of a grid
+#define MAX_SMALL_WARPS 2  // warps' worth of work that is not asked to fill one (Ansor)
+
+static int64_t times(int64_t a, int64_t b) {
+  return a > INT32_MAX / (b > 0 ? b : 1) ? INT32_MAX : a * b;
+}
+
+// Elements of a tile that a load of a tiled stage meets: those of the axes that it moves with.
+static int64_t operands_of(const seer_frame *frame, uint32_t stage) {
+  const seer_dag *dag = frame->sketch->dag;
+  const seer_access_table *table = dag->access;
+  const seer_frame_stage *s = &frame->stage[stage];
+  int64_t sum = 0;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    uint64_t moving = 0;
+    for (uint32_t d = 0; d < table->load[k].rank; d++)
+      moving |= seer_access_index(table, &table->load[k], d)->moving;
+    int64_t n = 1;
+    for (uint32_t l = 0; l < s->n_loop; l++) {
+      if (s->loop[l].is_tile && (moving >> s->loop[l].axis & 1)) n = times(n, s->loop[l].extent);
+    }
+    sum = seer_min_i64(sum + n, INT32_MAX);
+  }
+  return sum;
+}
+
+static void add_tiled(const seer_frame *frame, uint32_t stage, seer_block_shape *out) {
+  const seer_frame_stage *s = &frame->stage[stage];
+  int64_t inner = 1;
+  uint8_t last = (uint8_t)(seer_levels_of(SEER_TARGET_CUDA)->n_reduce - 1);
+  for (uint32_t l = 0; l < s->n_loop; l++) {
+    const seer_frame_loop *loop = &s->loop[l];
+    if (loop->is_tile) out->sums = times(out->sums, loop->extent);
+    // S0 is its reader's
+    if (loop->is_tile && loop->level == 0) out->apart = times(out->apart, loop->extent);
+    if (loop->is_reduce && loop->level == last) inner = times(inner, loop->extent);
+  }
+  out->copies = times(out->sums, inner);
+  out->operands = operands_of(frame, stage);
+}
+
+void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_shape *out) {
+  const seer_sketch *sketch = frame->sketch;
+  const seer_frame_stage *at_root = &frame->stage[root];
+  *out = (seer_block_shape){.sums = 1, .apart = 1, .copies = 1};
+  out->blocks = seer_min_i64(seer_frame_parts(frame, root), INT32_MAX);
+  out->items = at_root->is_flat ? at_root->flat.items : seer_frame_items(at_root);
+  if (at_root->is_flat) out->sums = at_root->flat.width;
+  for (uint32_t k = 0; k < sketch->n_order; k++) {
+    uint32_t stage = sketch->order[k];
+    const seer_frame_stage *s = &frame->stage[stage];
+    if (s->place != SEER_PLACE_AT) continue;
+    bool is_fetch = sketch->stage[stage].role == SEER_ROLE_FETCH;
+    uint32_t kernel = is_fetch ? frame->stage[s->at].at : s->at;
+    if (kernel != root) continue;
+    if (!is_fetch) {
+      add_tiled(frame, stage, out);
+      continue;
+    }
+    int64_t bytes = seer_dtype_bytes(sketch->dag->buf[sketch->dag->stage[stage].out[0]].dtype);
+    for (uint32_t d = 0; d < sketch->dag->stage[stage].n_space; d++)
+      bytes = times(bytes, s->region[d]);
+    out->workgroup_bytes = seer_min_i64(out->workgroup_bytes + bytes, INT32_MAX);
+  }
+}
+
+// Sums, operands, and addresses, counters, what is being computed.
+static int64_t registers_of(const seer_block_shape *shape) {
+  return seer_min_i64(shape->sums + shape->operands + OTHER_REGISTERS, INT32_MAX);
+}
+
+static seer_reject check_kernel(
+    const seer_sketch_list *list, const seer_frame *frame, uint32_t root) {
+  const seer_target_gpu *gpu = &list->target->gpu;
+  seer_block_shape shape;
+  seer_block_shape_make(frame, root, &shape);
+  if (shape.blocks > MAX_BLOCKS - 1) return SEER_REJECT_TOO_MANY_PARTS;
+  if (shape.items > gpu->max_block_items) return SEER_REJECT_ITEMS;
+  if (shape.workgroup_bytes > (int64_t)gpu->block_bytes) return SEER_REJECT_LOCAL_BYTES;
+  if (shape.apart > MAX_APART) return SEER_REJECT_UNROLL;
+  if (shape.copies > MAX_COPIES) return SEER_REJECT_UNROLL;
+  int64_t registers = gpu->max_item_registers ? gpu->max_item_registers : MAX_ITEM_REGISTERS;
+  if (list->space == SEER_SPACE_FULL && registers_of(&shape) > registers)
+    return SEER_REJECT_REGISTERS;
+  if (frame->stage[root].is_flat) return SEER_REJECT_NONE;
+  // Work that could fill warps does.
+  const seer_dag_stage *stage = &frame->sketch->dag->stage[root];
+  int64_t work = 1, warp = gpu->warp_items;
+  for (uint32_t a = 0; a < stage->n_space; a++) work = times(work, stage->axis[a].extent);
+  if (work <= MAX_SMALL_WARPS * warp) return SEER_REJECT_NONE;
+  bool fills = list->space == SEER_SPACE_FULL ? shape.items % warp == 0 : shape.items >= warp;
+  return fills ? SEER_REJECT_NONE : SEER_REJECT_ITEMS;
+}
+
+seer_reject seer_block_check(const seer_sketch_list *list, const seer_frame *frame) {
+  for (uint32_t r = 0; r < frame->n_root; r++) {
+    seer_reject reject = check_kernel(list, frame, frame->root[r]);
+    if (reject != SEER_REJECT_NONE) return reject;
+  }
+  return SEER_REJECT_NONE;
+}

@@ -1,0 +1,148 @@
+// flat.c - a FLAT stage (frame.h): its groups of neighbours are dealt out to a GPU's items, step by
+// step; which elements those are is read off the group's number by divisions.
+//   parallel @b < steps {                       at the root; of a stage that is AT: for
+//     thread @t < items bound groups - @b * items {
+//       let @e = @b * items + @t
+//       let @y = @e / columns, @x = @e % columns
+//       [reductions] vector @v < width { store [@y, @x * width + @v] }
+#include "space/lower/lower.h"
+
+static const char *name_of(seer_lower *lower, uint32_t s, const char *what) {
+  return seer_arena_printf(lower->scratch, "%s.%s", lower->dag->stage[s].name, what);
+}
+
+static seer_expr var_of(seer_lower *lower, const seer_lower_open *open) {
+  return seer_expr_var(&lower->loop->expr, lower->loop->node[open->id].var);
+}
+
+// Groups along each dimension; the dimensions that have more than one.
+static uint32_t list_dims(
+    const seer_lower *lower, uint32_t s, int64_t *out_length, uint32_t *out_dim) {
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  uint32_t n_space = lower->dag->stage[s].n_space, n = 0;
+  for (uint32_t d = 0; d < n_space; d++) {
+    out_length[d] = frame->region[d] / (d + 1 == n_space ? frame->flat.width : 1);
+    if (out_length[d] > 1) out_dim[n++] = d;
+  }
+  return n;
+}
+
+// state->dealt of the group in hand, its neighbours at the first. Group: a value of 0 ..
+// n_groups-1.
+static void deal(seer_lower *lower, uint32_t s, const seer_linear *group, seer_lower_block *block) {
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  seer_lower_stage *state = &lower->stage[s];
+  seer_expr_pool *pool = &lower->loop->expr;
+  uint32_t n_space = lower->dag->stage[s].n_space, dim[SEER_DAG_MAX_AXES];
+  int64_t length[SEER_DAG_MAX_AXES], left = frame->flat.n_groups;
+  uint32_t n = list_dims(lower, s, length, dim);
+  for (uint32_t d = 0; d < n_space; d++) state->dealt[d] = (seer_linear){.constant = 0};
+  seer_expr e = seer_linear_emit(pool, group);
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t d = dim[k];
+    seer_linear *out = &state->dealt[d];
+    int64_t width = d + 1 == n_space ? frame->flat.width : 1;
+    left /= length[d];
+    if (n == 1) {
+      SEER_ASSERT(seer_linear_add(out, group, width), "stage %u: its groups", s);
+      continue;
+    }
+    seer_expr at = e;
+    if (left > 1) at = seer_expr_binary(pool, SEER_EXPR_DIV, at, seer_expr_i(pool, left));
+    if (k > 0) at = seer_expr_binary(pool, SEER_EXPR_MOD, at, seer_expr_i(pool, length[d]));
+    const char *name = name_of(lower, s, lower->dag->stage[s].axis[d].name);
+    uint32_t var = seer_lower_let(lower, name, 0, length[d] - 1, at, s, block);
+    bool ok = seer_linear_add_term(out, seer_expr_var(pool, var), width);
+    SEER_ASSERT(ok, "stage %u: one term", s);
+  }
+}
+
+// The number of the group of step `step` (0: there is one step) and item `item`; kept in range
+// where the last step has groups for some items only, as the loop's bound does, which no prover
+// follows.
+static void number_group(seer_lower *lower, uint32_t s, const seer_expr *step, seer_expr item,
+    seer_linear *out, seer_lower_block *block) {
+  const seer_frame_flat *flat = &lower->frame->stage[s].flat;
+  seer_expr_pool *pool = &lower->loop->expr;
+  *out = (seer_linear){.constant = 0};
+  bool ok = seer_linear_add_term(out, item, 1);
+  if (step) ok = ok && seer_linear_add_term(out, *step, flat->items);
+  SEER_ASSERT(ok, "stage %u: two terms", s);
+  if (flat->n_steps * flat->items == flat->n_groups) return;
+  seer_expr most = seer_expr_i(pool, flat->n_groups - 1);
+  seer_expr value = seer_expr_binary(pool, SEER_EXPR_MIN, seer_linear_emit(pool, out), most);
+  uint32_t var =
+      seer_lower_let(lower, name_of(lower, s, "group"), 0, flat->n_groups - 1, value, s, block);
+  *out = (seer_linear){.constant = 0};
+  ok = seer_linear_add_term(out, seer_expr_var(pool, var), 1);
+  SEER_ASSERT(ok, "stage %u: one term", s);
+}
+
+static seer_status deal_items(seer_lower *lower, uint32_t s, const seer_expr *step,
+    seer_lower_emit emit, seer_lower_block *block) {
+  const seer_frame_flat *flat = &lower->frame->stage[s].flat;
+  seer_expr_pool *pool = &lower->loop->expr;
+  seer_loop_node node = {.stage = s, .extent = flat->items, .ann = SEER_LOOP_THREAD};
+  if (step && flat->n_steps * flat->items != flat->n_groups) {
+    seer_linear left = {.constant = flat->n_groups};
+    bool ok = seer_linear_add_term(&left, *step, -flat->items);
+    SEER_ASSERT(ok, "stage %u: one term", s);
+    node.bound = seer_linear_emit(pool, &left);
+  }
+  seer_lower_open open = seer_lower_open_for(lower, name_of(lower, s, "item"), node, block);
+  seer_lower_block body = {0, 0};
+  seer_linear group;
+  number_group(lower, s, step, var_of(lower, &open), &group, &body);
+  deal(lower, s, &group, &body);
+  lower->stage[s].is_dealt = true;
+  seer_status status = emit(lower, s, &body);
+  lower->stage[s].is_dealt = false;
+  seer_lower_close_for(lower, &open, &body);
+  return status;
+}
+
+seer_status seer_lower_flat(
+    seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block) {
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  if (frame->flat.n_steps == 1) return deal_items(lower, s, NULL, emit, block);
+  bool is_root = frame->place == SEER_PLACE_ROOT;
+  seer_loop_node node = {.stage = s,
+      .extent = frame->flat.n_steps,
+      .ann = is_root ? SEER_LOOP_PARALLEL : SEER_LOOP_SERIAL};
+  seer_lower_open open =
+      seer_lower_open_for(lower, name_of(lower, s, is_root ? "block" : "step"), node, block);
+  seer_lower_block body = {0, 0};
+  seer_expr step = var_of(lower, &open);
+  seer_status status = deal_items(lower, s, &step, emit, &body);
+  seer_lower_close_for(lower, &open, &body);
+  return status;
+}
+
+seer_status seer_lower_neighbours(
+    seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block) {
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  if (!frame->is_flat || frame->flat.width == 1) return emit(lower, s, block);
+  seer_linear *last = &lower->stage[s].dealt[lower->dag->stage[s].n_space - 1], before = *last;
+  seer_loop_node node = {.stage = s, .extent = frame->flat.width, .ann = SEER_LOOP_VECTOR};
+  seer_lower_open open = seer_lower_open_for(lower, name_of(lower, s, "neighbour"), node, block);
+  seer_lower_block body = {0, 0};
+  bool ok = seer_linear_add_term(last, var_of(lower, &open), 1);
+  SEER_ASSERT(ok, "stage %u: two terms", s);
+  seer_status status = emit(lower, s, &body);
+  *last = before;
+  seer_lower_close_for(lower, &open, &body);
+  return status;
+}
+
+seer_expr seer_lower_inside(seer_lower *lower, uint32_t s, const seer_expr *axis) {
+  const seer_dag_stage *stage = &lower->dag->stage[s];
+  seer_expr_pool *pool = &lower->loop->expr;
+  seer_expr inside = {0};
+  for (uint32_t a = 0; a < stage->n_space && seer_lower_is_fetch(lower, s); a++) {
+    if (!lower->stage[s].is_cut[a]) continue;
+    seer_expr below =
+        seer_expr_binary(pool, SEER_EXPR_LT, axis[a], seer_expr_i(pool, stage->axis[a].extent));
+    inside = inside.i ? seer_expr_binary(pool, SEER_EXPR_AND, inside, below) : below;
+  }
+  return inside;
+}

@@ -1,0 +1,55 @@
+// fetch.c - on a GPU, all items of a block copy what a tiled stage reads in one step of its
+// outermost reduction loops into memory that they share (Ansor: AddCacheRead): every operand whose
+// indices are sums, weights too. What an operand is made of element by element is inlined into the
+// copy (inline.c). The copy's loops do not follow the axes: its elements are dealt out one after
+// another (frame.h, FLAT).
+#include "space/rule.h"
+
+// Whether what a step reads of the buffer lies together: no index hangs on data.
+static bool is_fetchable(const seer_dag *dag, uint32_t stage, uint32_t buf) {
+  const seer_access_table *table = dag->access;
+  bool moves = false;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_access *load = &table->load[k];
+    for (uint32_t d = 0; load->buf == buf && d < load->rank; d++) {
+      const seer_access_dim *dim = seer_access_index(table, load, d);
+      if (dim->is_whole) return false;
+      moves |= dim->moving != 0;
+    }
+  }
+  return moves;
+}
+
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  if (!seer_plan_needs_tiling(plan, stage) || plan->stage[stage].is_read_cached)
+    return SEER_RULE_SKIP;
+  static const uint8_t order[SEER_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  seer_plan *next = seer_plan_next(context, plan, stage, NULL);
+  const seer_access_table *table = plan->dag->access;
+  uint32_t n = 0, seen[SEER_DAG_MAX_BUFFERS], n_seen = 0;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    uint32_t buf = table->load[k].buf, same = 0;
+    while (same < n_seen && seen[same] != buf) same++;
+    if (same < n_seen) continue;
+    seen[n_seen++] = buf;
+    bool may = is_fetchable(plan->dag, stage, buf) && seer_plan_has_room(next);
+    if (!may) continue;
+    seer_plan_cache_read(context, next, stage + n, buf, order, SEER_STAGE_FETCH);
+    seer_plan_stage *copy = &next->stage[stage + n];
+    copy->is_decided = true;
+    copy->role = SEER_ROLE_FETCH;
+    copy->place = SEER_PLAN_FETCHED;
+    copy->partner = (uint8_t)(stage + ++n);
+  }
+  if (n == 0) return SEER_RULE_SKIP;
+  next->signature =
+      seer_arena_printf(context->arena, "%s/fetch(%s)", plan->signature, plan->stage[stage].prefix);
+  next->cursor = stage + n + 1;
+  seer_plan_push(context, next);
+  return SEER_RULE_STOP;
+}
+
+extern const seer_rule seer_rule_fetch;
+const seer_rule seer_rule_fetch = {"fetch",
+    "a block's items copy what a tile reads into their memory", true, SEER_RULE_GPU, apply};

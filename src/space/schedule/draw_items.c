@@ -1,0 +1,139 @@
+// draw_items.c - knobs of a GPU's stages: drawn at random, and the default's. A tiled stage's are
+// found axis by axis from two budgets, of a block's items and of an item's elements, so that most
+// drafts are valid. The probabilities were chosen by hand; none has been measured on a device.
+#include "space/schedule/draw_items.h"
+
+#include "space/schedule/draw.h"
+
+#define EXACT_SHARE 0.70  // of axes: factors that divide
+#define MAX_STEP 64  // of the reduction, for which a block fetches: elements, all axes together
+#define MAX_INNER_STEP 8  // of it, the part that may be unrolled
+#define DEFAULT_ITEMS 256
+#define DEFAULT_SUMS 16
+#define DEFAULT_STEP 16
+#define DEFAULT_INNER_STEP 4
+#define DEFAULT_ROW_ITEMS 16  // of the last axis: neighbours load neighbours
+
+enum { APART = 1, ITEM = 2, OUTER = 3, INNER = 4 };  // levels of a spatial axis
+enum { MIDDLE_STEP = 1, INNER_STEP = 2 };  // of a reduction axis
+
+// A tiled stage's knobs, being given values.
+typedef struct {
+  const seer_sketch_stage *stage;
+  const seer_dag_stage *dag;
+  uint16_t *knob;
+  seer_rng *rng;  // NULL: the default
+} maker;
+
+static void set(const maker *m, uint32_t axis, uint32_t level, int64_t value) {
+  uint16_t k = m->stage->factor[axis][level];
+  if (k != SEER_NO_KNOB)
+    m->knob[k] = (uint16_t)seer_max_i64(1, seer_min_i64(value, SEER_MAX_FACTOR));
+}
+
+// A factor of at most `limit` for `extent`. By default the largest power of two.
+static int64_t choose(const maker *m, uint32_t axis, int64_t extent, int64_t limit, bool is_exact) {
+  limit = seer_min_i64(limit, extent);
+  if (limit <= 1) return 1;
+  if (!m->rng) {
+    int64_t most = 1;
+    while (2 * most <= limit) most *= 2;
+    return most == limit || limit < extent ? most : limit;
+  }
+  const seer_divisors *divisors = m->stage->divisors[axis];
+  int64_t fit[64];
+  uint32_t n = 0;
+  for (uint32_t k = 0; is_exact && k < divisors->n && n < SEER_COUNT_OF(fit); k++) {
+    int64_t d = divisors->value[k];
+    if (d <= limit && extent % d == 0) fit[n++] = d;
+  }
+  // Powers of two else: items come in warps.
+  for (int64_t d = 1; !is_exact && d <= limit && n < SEER_COUNT_OF(fit); d *= 2) fit[n++] = d;
+  return fit[seer_rng_below(m->rng, n)];
+}
+
+static int64_t draw_budget(const maker *m, int64_t least, uint32_t doublings, int64_t usual) {
+  return m->rng ? least << seer_rng_below(m->rng, doublings + 1) : usual;
+}
+
+static void fill_space(const maker *m) {
+  int64_t items = draw_budget(m, 32, 4, DEFAULT_ITEMS), sums = draw_budget(m, 1, 6, DEFAULT_SUMS);
+  uint32_t n = 0;
+  for (uint32_t a = 0; a < m->dag->n_space; a++) n += m->dag->axis[a].extent > 1;
+  for (uint32_t a = m->dag->n_space; a-- > 0;) {  // the last axis first: neighbours are items
+    int64_t left = m->dag->axis[a].extent;
+    if (left == 1) continue;
+    bool is_exact = m->rng && seer_rng_chance(m->rng, EXACT_SHARE), is_last = --n == 0;
+    // Of what is left of the budgets the axis takes all where it is the outermost one, else a part.
+    int64_t row = is_last || (m->rng && seer_rng_chance(m->rng, 0.5)) ? items : DEFAULT_ROW_ITEMS;
+    int64_t factor = choose(m, a, left, seer_min_i64(row, items), is_exact);
+    set(m, a, ITEM, factor);
+    items = seer_max_i64(1, items / factor);
+    left = seer_ceil_div(left, factor);
+    int64_t most = m->rng || is_last ? sums : seer_min_i64(sums, 4);
+    static const uint8_t levels[] = {INNER, OUTER, APART};
+    for (uint32_t k = 0; k < SEER_COUNT_OF(levels); k++) {
+      int64_t limit = levels[k] == APART ? seer_min_i64(most, 4) : most;
+      factor = k > 0 && !m->rng ? 1 : choose(m, a, left, limit, is_exact);
+      set(m, a, levels[k], factor);
+      sums = seer_max_i64(1, sums / factor);
+      most = seer_max_i64(1, most / factor);
+      left = seer_ceil_div(left, factor);
+    }
+  }
+}
+
+static void fill_reduction(const maker *m) {
+  int64_t step = draw_budget(m, 4, 4, DEFAULT_STEP),
+          inner = draw_budget(m, 1, 3, DEFAULT_INNER_STEP);
+  for (uint32_t a = (uint32_t)m->dag->n_space + m->dag->n_reduce; a-- > m->dag->n_space;) {
+    int64_t extent = m->dag->axis[a].extent;
+    if (extent == 1) continue;
+    bool is_exact = m->rng && seer_rng_chance(m->rng, EXACT_SHARE);
+    int64_t in = choose(m, a, extent, seer_min_i64(inner, step), is_exact);
+    set(m, a, INNER_STEP, in);
+    step = seer_max_i64(1, step / in);
+    inner = seer_max_i64(1, inner / in);
+    int64_t middle = choose(m, a, seer_ceil_div(extent, in), step, is_exact);
+    set(m, a, MIDDLE_STEP, middle);
+    step = seer_max_i64(1, step / middle);
+  }
+}
+
+static void fill_choices(const seer_sketch *sketch, uint32_t stage, uint16_t *knob, seer_rng *rng) {
+  const seer_sketch_stage *s = &sketch->stage[stage];
+  const uint16_t choice[] = {s->unroll_knob, s->items_knob, s->width_knob};
+  // 64 copies, 128 items, 4 neighbours
+  static const uint16_t usual[] = {2, 2, 2};
+  for (uint32_t k = 0; k < SEER_COUNT_OF(choice); k++) {
+    if (choice[k] == SEER_NO_KNOB) continue;
+    uint16_t n = sketch->knob[choice[k]].n_values;
+    knob[choice[k]] = rng ? (uint16_t)seer_rng_below(rng, n) : usual[k];
+  }
+}
+
+void seer_draw_items(const seer_sketch *sketch, uint32_t stage, seer_rng *rng, uint16_t *knob) {
+  maker m = {&sketch->stage[stage], &sketch->dag->stage[stage], knob, rng};
+  fill_choices(sketch, stage, knob, rng);
+  if (m.stage->role != SEER_ROLE_TILED) return;
+  fill_space(&m);
+  fill_reduction(&m);
+}
+
+void seer_draw_least_items(
+    const seer_sketch_list *list, const seer_sketch *sketch, uint16_t *knob) {
+  for (uint32_t k = 0; k < sketch->n_knob; k++) knob[k] = sketch->knob[k].kind == SEER_KNOB_FACTOR;
+  for (uint32_t s = 0; s < sketch->dag->n_stage; s++) {
+    const seer_sketch_stage *stage = &sketch->stage[s];
+    const seer_dag_stage *dag = &sketch->dag->stage[s];
+    int64_t items = list->target->gpu.warp_items;
+    for (uint32_t a = dag->n_space; stage->role == SEER_ROLE_TILED && a-- > 0;) {
+      uint16_t k = stage->factor[a][ITEM];
+      if (k == SEER_NO_KNOB) continue;
+      int64_t factor = 1;
+      while (2 * factor <= items && factor < dag->axis[a].extent) factor *= 2;
+      knob[k] = (uint16_t)factor;
+      items /= factor;
+    }
+  }
+}

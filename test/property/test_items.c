@@ -1,0 +1,209 @@
+// test_items.c - random schedules of random DAGs for GPUs: the block programs that they lower to
+// are accepted by verify and its judge of items, ask of a block what was foretold, and come to what
+// the DAG's interpreter gives, to the bit: run as loops in any order of blocks and items, as vector
+// code with all items of a block side by side, and, of some, without items by LLVM.
+// SEER_TEST: timeout=300 cost=40
+#include <string.h>
+
+#include "code/gen/generate.h"
+#include "setup/target.h"
+#include "space/block_shape.h"
+#include "space/items/items.h"
+#include "support/jit_check.h"
+#include "support/random_programs.h"
+#include "support/test.h"
+
+#define N_PAIRS 2000
+
+static const char *const target_texts[] = {"cuda:h100", "cuda:v100", "opencl:generic"};
+
+#define JIT_EVERY 8  // of the programs: compiling takes longest
+
+typedef struct {
+  seer_space_kind space;
+  jit_runner *runner;
+  uint64_t n, n_compiled;
+  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide;
+} counts;
+
+// What arithmetic says of each kernel, and what is there.
+static const char *check_shapes(
+    const random_program *p, const seer_frame *frame, seer_arena *arena) {
+  int64_t bytes = 0, most = 0;
+  for (uint32_t b = 0; b < p->loop->n_buf; b++) {
+    const seer_loop_buf *buf = &p->loop->buf[b];
+    if (buf->storage == SEER_STORE_WORKGROUP)
+      bytes += buf->n_elems * (int64_t)seer_dtype_bytes(buf->dtype);
+  }
+  for (uint32_t r = 0; r < frame->n_root; r++) {
+    seer_block_shape shape;
+    seer_block_shape_make(frame, frame->root[r], &shape);
+    int64_t items = seer_items_of_phase(p->loop, r), blocks = seer_loop_phase_parts(p->loop, r);
+    if (items != shape.items || blocks != shape.blocks)
+      return seer_arena_printf(arena,
+          "phase %u: %" PRId64 " items of %" PRId64 " blocks, foretold %" PRId64 " of %" PRId64, r,
+          items, blocks, shape.items, shape.blocks);
+    most += shape.workgroup_bytes;
+  }
+  if (bytes == most) return NULL;
+  return seer_arena_printf(
+      arena, "%" PRId64 " bytes of blocks' memory, foretold %" PRId64, bytes, most);
+}
+
+// As vector code, all items of a block side by side.
+static const char *check_code(const random_program *p, seer_arena *arena) {
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  seer_vec_code *code = NULL;
+  void **data = loop_expect_data(p->expect, p->sketch, p->loop, arena);
+  seer_rng rng;
+  seer_rng_init(&rng, p->draw);
+  seer_status status = seer_gen_code(p->loop, &machine, "items", arena, &code);
+  if (!status) status = seer_vec_verify(code);
+  if (!status) status = seer_vec_eval(code, data, &rng);
+  if (!status) return loop_expect_compare(p->expect, p->sketch, p->loop, data, arena);
+  const char *wrong = seer_arena_printf(arena, "code: %s", seer_status_message(status));
+  seer_status_free(status);
+  return wrong;
+}
+
+// By LLVM, one item after another.
+static const char *check_compiled(counts *c, const random_program *p, seer_arena *arena) {
+  if (c->n++ % JIT_EVERY != 0) return NULL;
+  c->n_compiled++;
+  seer_loop *serial = seer_items_serial(p->loop);
+  void **data = loop_expect_data(p->expect, p->sketch, serial, arena);
+  const char *wrong = jit_run(c->runner, serial, data, p->draw, arena);
+  return wrong ? wrong : loop_expect_compare(p->expect, p->sketch, serial, data, arena);
+}
+
+static const char *check(void *user, const random_program *p, seer_arena *arena) {
+  counts *c = user;
+  for (uint32_t n = 1; n < p->loop->n_node; n++)
+    c->n_barriers += p->loop->node[n].kind == SEER_NODE_BARRIER;
+  seer_frame *frame = SEER_NEW(arena, seer_frame);
+  seer_frame_make(p->expect->list, p->schedule, frame);
+  for (uint32_t k = 0; k < p->sketch->n_order; k++) {
+    const seer_sketch_stage *s = &p->sketch->stage[p->sketch->order[k]];
+    const seer_frame_stage *f = &frame->stage[p->sketch->order[k]];
+    c->n_fetched += s->role == SEER_ROLE_FETCH;
+    c->n_tiled += s->role == SEER_ROLE_TILED;
+    c->n_flat += f->is_flat && f->place == SEER_PLACE_ROOT;
+    c->n_wide += f->is_flat && f->flat.width > 1;
+  }
+  seer_reject reject = seer_schedule_check(p->expect->list, p->schedule);
+  if (reject != SEER_REJECT_NONE)
+    return seer_arena_printf(arena, "refused: %s", seer_reject_name(reject));
+  const char *wrong = check_shapes(p, frame, arena);
+  if (!wrong)
+    wrong = loop_check(p->expect, p->schedule, SEER_LOWER_FAULT_NONE, p->draw, arena, NULL);
+  if (!wrong) wrong = check_code(p, arena);
+  return wrong ? wrong : check_compiled(c, p, arena);
+}
+
+// Its `at`-th barrier is gone; false: it has fewer.
+static bool leave_out_barrier(seer_loop *loop, uint32_t at) {
+  uint32_t barrier = 0;
+  for (uint32_t id = 1; id < loop->n_node && !barrier; id++) {
+    if (loop->node[id].kind == SEER_NODE_BARRIER && at-- == 0) barrier = id;
+  }
+  for (uint32_t id = 1; id < loop->n_node && barrier; id++) {
+    seer_loop_node *node = &loop->node[id];
+    uint32_t next = loop->node[barrier].next;
+    if (node->next == barrier) node->next = next;
+    if (node->kind == SEER_NODE_FOR && node->body == barrier) node->body = next;
+  }
+  return barrier != 0;
+}
+
+typedef struct {
+  uint64_t n, n_refuted;
+} losses;
+
+// Without one of its barriers a program is refuted, by verify and by the code's interpreter alike;
+// or it did not need it, and comes to the same.
+static const char *check_without_barrier(void *user, const random_program *p, seer_arena *arena) {
+  losses *l = user;
+  const char *text = seer_loop_print(p->loop, arena);
+  for (uint32_t at = 0; at < 3; at++) {
+    seer_loop *loop;
+    must(seer_loop_parse("items", text, strlen(text), arena, &loop));
+    if (!leave_out_barrier(loop, at)) break;
+    random_program without = *p;
+    without.loop = loop;
+    seer_status status = seer_loop_verify(loop);
+    const char *wrong = NULL;
+    l->n++;
+    l->n_refuted += status != NULL;
+    if (status && seer_status_code(status) != SEER_CODE_INVALID)
+      return seer_arena_printf(arena, "%s", seer_status_message(status));
+    if (!status) wrong = check_code(&without, arena);
+    seer_status_free(status);
+    if (wrong) return seer_arena_printf(arena, "only one sees it: %s", wrong);
+  }
+  return NULL;
+}
+
+static void read_targets(seer_target *out, seer_arena *arena) {
+  for (uint32_t k = 0; k < SEER_COUNT_OF(target_texts); k++)
+    must(seer_target_parse(target_texts[k], arena, &out[k]));
+}
+
+static void barriers_are_missed(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("targets");
+  seer_target targets[SEER_COUNT_OF(target_texts)];
+  read_targets(targets, arena);
+  losses l = {0, 0};
+  random_programs how = {.targets = targets,
+      .n_targets = SEER_COUNT_OF(targets),
+      .max_sketches = 2,
+      .has_default = true,
+      .n_samples = 2,
+      .check = check_without_barrier,
+      .user = &l};
+  random_programs_check(&how, "without a barrier", 5000, 800);
+  print_message("%u of %u are refuted\n", (unsigned)l.n_refuted, (unsigned)l.n);
+  assert_true(l.n > 100 && l.n_refuted * 3 > l.n * 2);
+  seer_arena_destroy(arena);
+}
+
+static void run_space(seer_space_kind space) {
+  seer_arena *arena = seer_arena_create("targets");
+  seer_target targets[SEER_COUNT_OF(target_texts)];
+  read_targets(targets, arena);
+  counts c = {.space = space, .runner = jit_runner_create(NULL)};
+  random_programs how = {.targets = targets,
+      .n_targets = SEER_COUNT_OF(targets),
+      .space = space,
+      .max_sketches = 3,
+      .has_default = true,
+      .n_samples = 3,
+      .has_children = true,
+      .check = check,
+      .user = &c};
+  random_programs_check(&how, "items", 1, N_PAIRS);
+  print_message("%u tiled, %u fetched, %u flat, %u of them wide, %u barriers\n",
+      (unsigned)c.n_tiled, (unsigned)c.n_fetched, (unsigned)c.n_flat, (unsigned)c.n_wide,
+      (unsigned)c.n_barriers);
+  jit_runner_destroy(c.runner);
+  seer_arena_destroy(arena);
+}
+
+static void all_of_full(void **state) {
+  (void)state;
+  run_space(SEER_SPACE_FULL);
+}
+
+static void all_of_ansor(void **state) {
+  (void)state;
+  run_space(SEER_SPACE_ANSOR);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_of_full),
+      cmocka_unit_test(all_of_ansor),
+      cmocka_unit_test(barriers_are_missed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
