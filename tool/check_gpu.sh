@@ -4,4 +4,4 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
-ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -R "block_|opencl|kernels_of_items|gpu"
+ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -R "block_|opencl|kernels_of_items|gpu|items"
