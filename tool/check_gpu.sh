@@ -1,7 +1,9 @@
 #!/bin/bash
 # What make check-gpu runs: every test of kernels for GPUs, those too that take too long for make check. No device is
 # needed: doc/gpu.md says what judges what.   tool/check_gpu.sh [BUILD]
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}
 ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -R "block_|opencl|kernels_of_items|gpu|items"
+# Every task of the built-in networks has a sketch, and its schedules lower and have code.
+"$build/bench/gpu_tasks" --target cuda:sm_90 --drawn 1 | tail -1
