@@ -57,6 +57,11 @@ void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_sh
   out->blocks = seer_min_i64(seer_frame_parts(frame, root), INT32_MAX);
   out->items = at_root->is_flat ? at_root->flat.items : seer_frame_items(at_root);
   if (at_root->is_flat) out->sums = at_root->flat.width;
+  if (at_root->tree_items > 0) {
+    uint32_t value = sketch->dag->stage[root].out[0];
+    out->items = at_root->tree_items;
+    out->workgroup_bytes = out->items * seer_dtype_bytes(sketch->dag->buf[value].dtype);
+  }
   for (uint32_t k = 0; k < sketch->n_order; k++) {
     uint32_t stage = sketch->order[k];
     const seer_frame_stage *s = &frame->stage[stage];

@@ -378,6 +378,22 @@ static uint16_t choose(filler *f, uint16_t knob) {
   return *value;
 }
 
+// No more items than halve what there is to add up.
+static void fill_tree(filler *f, uint32_t stage, int64_t n_elems) {
+  const seer_sketch_stage *sketch = &f->sketch->stage[stage];
+  const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
+  const seer_knob *knob = &f->sketch->knob[sketch->items_knob];
+  int64_t n = 1, most = f->list->target->gpu.max_block_items;
+  for (uint32_t a = 0; a < dag->n_reduce; a++) n *= dag->axis[dag->n_space + a].extent;
+  (void)choose(f, sketch->items_knob);
+  uint16_t *value = &f->knob[sketch->items_knob];
+  int64_t items = seer_knob_number(f->list, knob, *value);
+  for (; *value > 0 && (items / 2 >= n || items > most); (*value)--) items /= 2;
+  seer_frame_stage *s = &f->frame->stage[stage];
+  s->tree_items = items;
+  s->flat = (seer_frame_flat){.n_groups = n_elems, .n_steps = n_elems, .items = 1, .width = 1};
+}
+
 static void fill_flat(filler *f, uint32_t stage) {
   const seer_sketch_stage *sketch = &f->sketch->stage[stage];
   const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
@@ -385,6 +401,10 @@ static void fill_flat(filler *f, uint32_t stage) {
   seer_frame_stage *s = &f->frame->stage[stage];
   int64_t n_elems = 1, row = dag->n_space > 0 ? s->region[dag->n_space - 1] : 1;
   for (uint32_t d = 0; d < dag->n_space; d++) n_elems *= s->region[d];
+  if (sketch->is_tree) {
+    fill_tree(f, stage, n_elems);
+    return;
+  }
   int64_t width = 1, items = gpu->warp_items;
   if (sketch->width_knob != SEER_NO_KNOB) {
     const seer_knob *knob = &f->sketch->knob[sketch->width_knob];
@@ -413,6 +433,7 @@ static void fill_stage(filler *f, uint32_t stage) {
   s->n_parallel = 0;
   s->max_unroll = 1;
   s->is_flat = sketch->is_flat;
+  s->tree_items = 0;
   if (sketch->role == SEER_ROLE_INLINE) {
     s->place = SEER_PLACE_INLINE;
     return;

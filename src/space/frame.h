@@ -69,6 +69,8 @@ typedef struct {
   seer_frame_loop loop[SEER_DAG_MAX_AXES * 4];
   bool is_flat;
   seer_frame_flat flat;
+  // Of a FLAT stage whose blocks have one result each: the items that share its reduction; else 0
+  int64_t tree_items;
 } seer_frame_stage;
 
 typedef struct seer_frame {

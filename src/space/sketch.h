@@ -107,6 +107,7 @@ typedef struct {
   // Of a GPU's stage whose elements are dealt out one after another (frame.h, FLAT): its spatial
   // axes have no loops. Without a knob it has a warp's items; a FETCH has those of its partner.
   bool is_flat;
+  bool is_tree;  // its reduction is shared by the items of a block, one block a result
   uint16_t items_knob, width_knob;
   // TILED: whether its register tile may be products of matrices (space/matrix.h)
   uint8_t matrix_depth;  // seer_matrix_depth

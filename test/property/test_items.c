@@ -23,7 +23,7 @@ typedef struct {
   seer_space_kind space;
   jit_runner *runner;
   uint64_t n, n_compiled;
-  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide;
+  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree;
 } counts;
 
 // What arithmetic says of each kernel, and what is there.
@@ -88,6 +88,7 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
     c->n_fetched += s->role == SEER_ROLE_FETCH;
     c->n_tiled += s->role == SEER_ROLE_TILED;
     c->n_flat += f->is_flat && f->place == SEER_PLACE_ROOT;
+    c->n_tree += f->tree_items > 0;
     c->n_wide += f->is_flat && f->flat.width > 1;
   }
   seer_reject reject = seer_schedule_check(p->expect->list, p->schedule);
@@ -182,9 +183,12 @@ static void run_space(seer_space_kind space) {
       .check = check,
       .user = &c};
   random_programs_check(&how, "items", 1, N_PAIRS);
-  print_message("%u tiled, %u fetched, %u flat, %u of them wide, %u barriers\n",
+  print_message("%u tiled, %u fetched, %u flat, %u of them wide, %u sums shared, %u barriers\n",
       (unsigned)c.n_tiled, (unsigned)c.n_fetched, (unsigned)c.n_flat, (unsigned)c.n_wide,
-      (unsigned)c.n_barriers);
+      (unsigned)c.n_tree, (unsigned)c.n_barriers);
+  bool has_all = c.n_tiled > c.n / 10 && c.n_fetched > c.n / 5 && c.n_flat > c.n / 5 &&
+      c.n_wide > c.n / 10 && c.n_tree > c.n / 50;
+  assert_true(has_all && c.n_compiled > c.n / JIT_EVERY / 2);
   jit_runner_destroy(c.runner);
   seer_arena_destroy(arena);
 }

@@ -101,9 +101,29 @@ static seer_status deal_items(seer_lower *lower, uint32_t s, const seer_expr *st
   return status;
 }
 
+// A block for each result, whose items share the sum.
+static seer_status deal_results(seer_lower *lower, uint32_t s, seer_lower_block *block) {
+  const seer_frame_flat *flat = &lower->frame->stage[s].flat;
+  seer_linear group = {.constant = 0};
+  if (flat->n_groups == 1) {
+    deal(lower, s, &group, block);
+    return seer_lower_tree(lower, s, block);
+  }
+  seer_loop_node node = {.stage = s, .extent = flat->n_groups, .ann = SEER_LOOP_PARALLEL};
+  seer_lower_open open = seer_lower_open_for(lower, name_of(lower, s, "block"), node, block);
+  seer_lower_block body = {0, 0};
+  bool ok = seer_linear_add_term(&group, var_of(lower, &open), 1);
+  SEER_ASSERT(ok, "stage %u: one term", s);
+  deal(lower, s, &group, &body);
+  seer_status status = seer_lower_tree(lower, s, &body);
+  seer_lower_close_for(lower, &open, &body);
+  return status;
+}
+
 seer_status seer_lower_flat(
     seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block) {
   const seer_frame_stage *frame = &lower->frame->stage[s];
+  if (frame->tree_items > 0) return deal_results(lower, s, block);
   if (frame->flat.n_steps == 1) return deal_items(lower, s, NULL, emit, block);
   bool is_root = frame->place == SEER_PLACE_ROOT;
   seer_loop_node node = {.stage = s,

@@ -3,6 +3,7 @@
 //   lower.c         stages to loops, phases, buffers
 //   block.c         blocks that are being filled, planted faults
 //   flat.c          stages whose elements are dealt out to a GPU's items
+//   tree.c          reductions that the items of a block share
 //   barrier.c       barriers between what a GPU's items do
 //   region.c        where an attached stage's region starts, which loops need a bound
 //   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
@@ -61,8 +62,9 @@ typedef struct {
   // Computed over its whole region at each visit, whatever of it is needed: all that it reads is
   // there (a GPU's tile, whose operands are fetched, with zeros beyond their ends).
   bool is_full;
-  // FLAT, by spatial axis: the element that the item in hand makes, from the region's start; and,
-  // of one that is AT, whether the region may reach beyond the axis's end.
+  // FLAT, by spatial axis (where items share a sum, of the reduction, too): the element that the
+  // item in hand makes, from the region's start; and, of one that is AT, whether the region may
+  // reach beyond the axis's end.
   bool is_dealt;
   seer_linear dealt[SEER_DAG_MAX_AXES];
   bool is_cut[SEER_DAG_MAX_AXES];
@@ -139,6 +141,10 @@ seer_status seer_lower_neighbours(
 // Where all axes at axis[] are inside, of those that a FLAT stage's region may reach beyond; 0:
 // everywhere.
 seer_expr seer_lower_inside(seer_lower *lower, uint32_t s, const seer_expr *axis);
+
+// ---- tree.c
+// What a block does for the result at state->dealt, with tree_items items.
+seer_status seer_lower_tree(seer_lower *lower, uint32_t s, seer_lower_block *block);
 
 // ---- barrier.c
 // Puts BARRIERs into a finished phase, which begins with node `phase`: as few as its WORKGROUP

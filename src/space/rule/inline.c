@@ -1,8 +1,11 @@
-// inline.c - substitutes cheap stages into their readers (Ansor: AlwaysInline). Beyond Ansor, a
-// stage whose every element is used once by one reader is inlined whatever it computes: nothing is
-// computed twice. Not inlined here: stages that a tiled stage would recompute per tile, and
-// padding; they get a location knob (simple.c), where inline is one of the values. On GPUs all that
-// can be is inlined (as Ansor does): into what fetches a tiled stage's operands, too (fetch.c).
+// inline.c - stages that have no loops of their own.
+// "const": a stage that depends on weights only is evaluated when compiling and read like a packed
+// weight. "inline": cheap stages are substituted into their readers (Ansor: AlwaysInline). Beyond
+// Ansor, a stage whose every element is used once by one reader is inlined whatever it computes:
+// nothing is computed twice. Not inlined here: stages that a tiled stage would recompute per tile,
+// and padding; they get a location knob (simple.c), where inline is one of the values. On GPUs all
+// that can be is inlined (as Ansor does): into what fetches a tiled stage's operands, too
+// (fetch.c).
 #include "space/rule.h"
 
 static bool feeds_tiled(const seer_plan *plan, uint64_t readers) {
@@ -39,3 +42,17 @@ static seer_rule_answer apply(
 extern const seer_rule seer_rule_inline;
 const seer_rule seer_rule_inline = {
     "inline", "cheap stages are substituted into their readers", true, SEER_RULE_ALL, apply};
+
+static seer_rule_answer apply_const(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  if (!plan->dag->stage[stage].is_const || seer_plan_is_output(plan, stage)) return SEER_RULE_SKIP;
+  seer_plan *next = seer_plan_next(context, plan, stage, NULL);
+  next->stage[stage].is_decided = true;
+  next->stage[stage].role = SEER_ROLE_CONST;
+  seer_plan_push(context, next);
+  return SEER_RULE_STOP;
+}
+
+extern const seer_rule seer_rule_const;
+const seer_rule seer_rule_const = {
+    "const", "weights-only stages are computed at compile time", true, SEER_RULE_ALL, apply_const};

@@ -64,13 +64,15 @@ static uint64_t pick_split(const draft *d, uint32_t *out_stage, uint32_t *out_ax
   return n;
 }
 
-// Of a GPU's fetches: how many neighbours an item copies is a split's length, too, which is drawn
-// as 1. One of those, where the pick falls on them, has another length then; false: it does not.
-static bool mutate_width(const draft *d, uint64_t n_split) {
+// How many neighbours an item of a GPU's fetch copies is a split's length, too, which is drawn as
+// 1; and how many items share a reduction, drawn as a warp's. One of those, where the pick falls on
+// them, has another length then; false: it does not.
+static bool mutate_given(const draft *d, uint64_t n_split) {
   int picked = -1;
   for (uint32_t k = 0; k < d->sketch->n_knob; k++) {
-    bool is_width = d->sketch->knob[k].kind == SEER_KNOB_WIDTH;
-    if (is_width && seer_rng_below(d->rng, ++n_split) == 0) picked = (int)k;
+    seer_knob_kind kind = d->sketch->knob[k].kind;
+    bool is_given = kind == SEER_KNOB_WIDTH || kind == SEER_KNOB_ITEMS;
+    if (is_given && seer_rng_below(d->rng, ++n_split) == 0) picked = (int)k;
   }
   if (picked < 0) return false;
   uint16_t *value = &d->out->knob[picked], n = d->sketch->knob[picked].n_values;
@@ -97,7 +99,7 @@ static int64_t draw_divisor(
 static bool mutate_tile_size(const draft *d) {
   uint32_t stage = 0, axis = 0;
   uint64_t n_split = pick_split(d, &stage, &axis);
-  if (mutate_width(d, n_split)) return true;
+  if (mutate_given(d, n_split)) return true;
   if (n_split == 0) return false;
   const seer_sketch_stage *s = &d->sketch->stage[stage];
   uint16_t knob[MAX_LENGTHS];

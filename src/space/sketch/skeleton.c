@@ -226,7 +226,8 @@ static void build_flat(seer_skeleton *b, uint32_t stage) {
   seer_sketch_stage *mine = &b->sketch->stage[stage];
   uint8_t reduce[SEER_DAG_MAX_AXES];
   uint32_t n_reduce = seer_skeleton_axes(&b->plan->dag->stage[stage], true, reduce);
-  add_loops(b, stage, n_reduce, reduce, NULL);
+  mine->is_tree = b->plan->stage[stage].is_tree;
+  if (!mine->is_tree) add_loops(b, stage, n_reduce, reduce, NULL);
   mine->first_tile_loop = mine->n_loop;
   mine->is_flat = true;
 }
@@ -369,9 +370,9 @@ static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
   if (stage->role == SEER_ROLE_TILED || has_reduce_loop)
     stage->unroll_knob = add_choice(b, s, SEER_KNOB_UNROLL, "unroll", seer_unroll_limits(kind));
   bool is_full = b->context->space == SEER_SPACE_FULL;
-  if (stage->is_flat && stage->role == SEER_ROLE_SIMPLE && is_full)
+  if (stage->is_flat && stage->role == SEER_ROLE_SIMPLE && (is_full || stage->is_tree))
     stage->items_knob = add_choice(b, s, SEER_KNOB_ITEMS, "items", ITEMS_VALUES);
-  if (stage->is_flat && (stage->role == SEER_ROLE_FETCH || is_full))
+  if (stage->is_flat && !stage->is_tree && (stage->role == SEER_ROLE_FETCH || is_full))
     stage->width_knob = add_choice(b, s, SEER_KNOB_WIDTH, "width", WIDTH_VALUES);
 }
 

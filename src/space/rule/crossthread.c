@@ -1,0 +1,30 @@
+// crossthread.c - on a GPU, a reduction with few results: the items of a block share the sum of one
+// (Ansor: CrossThreadReduction). Each adds up every so many-th element, and what they come to is
+// added up in their memory by a tree (lower/tree.c).
+// Other than Ansor's, an elementwise reader is a kernel of its own.
+#include "space/rule.h"
+
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  const seer_dag_stage *s = &plan->dag->stage[stage];
+  bool is_plain = s->combiner == SEER_COMBINE_SUM || s->combiner == SEER_COMBINE_PROD ||
+      s->combiner == SEER_COMBINE_MAX || s->combiner == SEER_COMBINE_MIN;
+  // Not what cache-write made, nor what reads fetches: that is a tile.
+  const seer_plan_stage *p = &plan->stage[stage];
+  if (!is_plain || s->n_values != 1 || p->is_rewritten || p->is_read_cached) return SEER_RULE_SKIP;
+  const seer_target_gpu *gpu = &context->target->gpu;
+  int64_t space = seer_plan_space(plan, stage), reduce = seer_plan_reduce(plan, stage);
+  bool applies = seer_plan_needs_tiling(plan, stage)
+      ? space <= gpu->max_block_items && space < reduce
+      : reduce > gpu->warp_items;
+  if (!applies) return SEER_RULE_SKIP;
+  seer_plan *next = seer_plan_simple(context, plan, stage, "crossthread");
+  next->stage[stage].is_tree = true;
+  next->rank -= 1;
+  seer_plan_push(context, next);
+  return SEER_RULE_GO_ON;
+}
+
+extern const seer_rule seer_rule_crossthread;
+const seer_rule seer_rule_crossthread = {
+    "crossthread", "the items of a block share the sum of one result", true, SEER_RULE_GPU, apply};
