@@ -15,67 +15,15 @@ static seer_expr var_of(seer_lower *lower, const seer_lower_open *open) {
   return seer_expr_var(&lower->loop->expr, lower->loop->node[open->id].var);
 }
 
-// Groups along each dimension; the dimensions that have more than one.
-static uint32_t list_dims(
-    const seer_lower *lower, uint32_t s, int64_t *out_length, uint32_t *out_dim) {
-  const seer_frame_stage *frame = &lower->frame->stage[s];
-  uint32_t n_space = lower->dag->stage[s].n_space, n = 0;
-  for (uint32_t d = 0; d < n_space; d++) {
-    out_length[d] = frame->region[d] / (d + 1 == n_space ? frame->flat.width : 1);
-    if (out_length[d] > 1) out_dim[n++] = d;
-  }
-  return n;
-}
-
 // state->dealt of the group in hand, its neighbours at the first. Group: a value of 0 ..
 // n_groups-1.
 static void deal(seer_lower *lower, uint32_t s, const seer_linear *group, seer_lower_block *block) {
   const seer_frame_stage *frame = &lower->frame->stage[s];
-  seer_lower_stage *state = &lower->stage[s];
-  seer_expr_pool *pool = &lower->loop->expr;
-  uint32_t n_space = lower->dag->stage[s].n_space, dim[SEER_DAG_MAX_AXES];
-  int64_t length[SEER_DAG_MAX_AXES], left = frame->flat.n_groups;
-  uint32_t n = list_dims(lower, s, length, dim);
-  for (uint32_t d = 0; d < n_space; d++) state->dealt[d] = (seer_linear){.constant = 0};
-  seer_expr e = seer_linear_emit(pool, group);
-  for (uint32_t k = 0; k < n; k++) {
-    uint32_t d = dim[k];
-    seer_linear *out = &state->dealt[d];
-    int64_t width = d + 1 == n_space ? frame->flat.width : 1;
-    left /= length[d];
-    if (n == 1) {
-      SEER_ASSERT(seer_linear_add(out, group, width), "stage %u: its groups", s);
-      continue;
-    }
-    seer_expr at = e;
-    if (left > 1) at = seer_expr_binary(pool, SEER_EXPR_DIV, at, seer_expr_i(pool, left));
-    if (k > 0) at = seer_expr_binary(pool, SEER_EXPR_MOD, at, seer_expr_i(pool, length[d]));
-    const char *name = name_of(lower, s, lower->dag->stage[s].axis[d].name);
-    uint32_t var = seer_lower_let(lower, name, 0, length[d] - 1, at, s, block);
-    bool ok = seer_linear_add_term(out, seer_expr_var(pool, var), width);
-    SEER_ASSERT(ok, "stage %u: one term", s);
-  }
-}
-
-// The number of the group of step `step` (0: there is one step) and item `item`; kept in range
-// where the last step has groups for some items only, as the loop's bound does, which no prover
-// follows.
-static void number_group(seer_lower *lower, uint32_t s, const seer_expr *step, seer_expr item,
-    seer_linear *out, seer_lower_block *block) {
-  const seer_frame_flat *flat = &lower->frame->stage[s].flat;
-  seer_expr_pool *pool = &lower->loop->expr;
-  *out = (seer_linear){.constant = 0};
-  bool ok = seer_linear_add_term(out, item, 1);
-  if (step) ok = ok && seer_linear_add_term(out, *step, flat->items);
-  SEER_ASSERT(ok, "stage %u: two terms", s);
-  if (flat->n_steps * flat->items == flat->n_groups) return;
-  seer_expr most = seer_expr_i(pool, flat->n_groups - 1);
-  seer_expr value = seer_expr_binary(pool, SEER_EXPR_MIN, seer_linear_emit(pool, out), most);
-  uint32_t var =
-      seer_lower_let(lower, name_of(lower, s, "group"), 0, flat->n_groups - 1, value, s, block);
-  *out = (seer_linear){.constant = 0};
-  ok = seer_linear_add_term(out, seer_expr_var(pool, var), 1);
-  SEER_ASSERT(ok, "stage %u: one term", s);
+  uint32_t n_space = lower->dag->stage[s].n_space;
+  int64_t length[SEER_DAG_MAX_AXES];
+  for (uint32_t d = 0; d < n_space; d++)
+    length[d] = frame->region[d] / (d + 1 == n_space ? frame->flat.width : 1);
+  seer_lower_deal(lower, s, group, 0, n_space, length, frame->flat.width, block);
 }
 
 static seer_status deal_items(seer_lower *lower, uint32_t s, const seer_expr *step,
@@ -92,7 +40,8 @@ static seer_status deal_items(seer_lower *lower, uint32_t s, const seer_expr *st
   seer_lower_open open = seer_lower_open_for(lower, name_of(lower, s, "item"), node, block);
   seer_lower_block body = {0, 0};
   seer_linear group;
-  number_group(lower, s, step, var_of(lower, &open), &group, &body);
+  seer_lower_number(
+      lower, s, step, var_of(lower, &open), flat->items, flat->n_groups, &group, &body);
   deal(lower, s, &group, &body);
   lower->stage[s].is_dealt = true;
   seer_status status = emit(lower, s, &body);

@@ -2,6 +2,7 @@
 // space.
 //   lower.c         stages to loops, phases, buffers
 //   block.c         blocks that are being filled, planted faults
+//   deal.c          which element an item has, of those that are dealt out by numbers
 //   flat.c          stages whose elements are dealt out to a GPU's items
 //   tree.c          reductions that the items of a block share
 //   barrier.c       barriers between what a GPU's items do
@@ -128,6 +129,18 @@ static inline bool seer_lower_is_private(const seer_lower *lower, uint32_t s) {
 static inline bool seer_lower_is_fetch(const seer_lower *lower, uint32_t s) {
   return lower->sketch->stage[s].role == SEER_ROLE_FETCH;
 }
+
+// ---- deal.c
+// The number, below `n`, that `item` of `items` has in step `step` (NULL: there is one): kept in
+// range where the last step has numbers for some items only, as the loop's bound does, which no
+// prover follows.
+void seer_lower_number(seer_lower *lower, uint32_t s, const seer_expr *step, seer_expr item,
+    int64_t items, int64_t n, seer_linear *out, seer_lower_block *block);
+// Fills state->dealt of stage `s` for its axes [first, first + n_axis): where `number` stands among
+// length[0] x ... x length[n_axis - 1], the last one fastest and counted in steps of `width`. LETs
+// go to `block`.
+void seer_lower_deal(seer_lower *lower, uint32_t s, const seer_linear *number, uint32_t first,
+    uint32_t n_axis, const int64_t *length, int64_t width, seer_lower_block *block);
 
 // ---- flat.c
 // The loops that deal out the elements of a FLAT stage, around `emit`, which is given the block

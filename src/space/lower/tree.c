@@ -67,38 +67,12 @@ static int64_t n_reduced(const sharer *h) {
 // The element of step `step` of item `item`, by the axes of the reduction, the last one fastest.
 static void deal_element(
     const sharer *h, const seer_expr *step, seer_expr item, seer_lower_block *block) {
-  seer_lower *lower = h->lower;
-  const seer_dag_stage *stage = &lower->dag->stage[h->s];
-  seer_expr_pool *pool = &lower->loop->expr;
-  int64_t n = n_reduced(h), steps = seer_ceil_div(n, h->items);
-  seer_linear e = {.constant = 0};
-  bool ok = seer_linear_add_term(&e, item, 1);
-  if (step) ok = ok && seer_linear_add_term(&e, *step, h->items);
-  SEER_ASSERT(ok, "stage %s: two terms", stage->name);
-  seer_expr element = seer_linear_emit(pool, &e);
-  if (steps * h->items != n) {
-    seer_expr most = seer_expr_i(pool, n - 1);
-    element = seer_expr_binary(pool, SEER_EXPR_MIN, element, most);
-    element = seer_expr_var(
-        pool, seer_lower_let(lower, name_of(h, "element"), 0, n - 1, element, h->s, block));
-  }
-  int64_t left = n;
-  for (uint32_t a = stage->n_space; a < (uint32_t)stage->n_space + stage->n_reduce; a++) {
-    int64_t extent = stage->axis[a].extent;
-    seer_linear *out = &lower->stage[h->s].dealt[a];
-    *out = (seer_linear){.constant = 0};
-    if (extent == 1) continue;
-    left /= extent;
-    seer_expr at = element;
-    if (left > 1) at = seer_expr_binary(pool, SEER_EXPR_DIV, at, seer_expr_i(pool, left));
-    if (left * extent < n)
-      at = seer_expr_binary(pool, SEER_EXPR_MOD, at, seer_expr_i(pool, extent));
-    if (left > 1 || left * extent < n)
-      at = seer_expr_var(pool,
-          seer_lower_let(lower, name_of(h, stage->axis[a].name), 0, extent - 1, at, h->s, block));
-    ok = seer_linear_from(pool, at, out);
-    SEER_ASSERT(ok, "stage %s: an element's terms", stage->name);
-  }
+  const seer_dag_stage *stage = &h->lower->dag->stage[h->s];
+  int64_t extent[SEER_DAG_MAX_AXES];
+  for (uint32_t a = 0; a < stage->n_reduce; a++) extent[a] = stage->axis[stage->n_space + a].extent;
+  seer_linear element;
+  seer_lower_number(h->lower, h->s, step, item, h->items, n_reduced(h), &element, block);
+  seer_lower_deal(h->lower, h->s, &element, stage->n_space, stage->n_reduce, extent, 1, block);
 }
 
 static void add_up_element(
