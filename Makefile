@@ -5,7 +5,8 @@
 #   tool/quick_on_targets.sh   the quick tests as on each machine of test/targets
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
-#   make check-gpu    every test of kernels for GPUs, the long ones too; no device is needed (tool/check_gpu.sh)
+#   make check-gpu    every test of kernels for GPUs, the long ones too; no device is needed (tool/check_gpu.sh);
+#                     INTEL=1 installs Intel's OpenCL as a second judge, 0.8 GB in .venv-intel
 #   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
 #   make check-threads   ThreadSanitizer over what has threads, and a tuning under it (tool/check_threads.sh)
 #   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py); devices that
@@ -68,6 +69,7 @@ check-full: check
 
 check-gpu: deps all
 	@tool/deps.sh gpu-full
+	@[ -z "$(INTEL)" ] || tool/deps.sh intel-opencl
 	@tool/check_gpu.sh $(BUILD)
 
 check-threads: deps

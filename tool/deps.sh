@@ -1,9 +1,9 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [gpu|gpu-full|cross|bench|exports|inductor]   (also the compiler that
-# tests of kernels for GPUs need, what only check-gpu needs besides, compilers for other processors, which
-# only check-full needs, the peers that only benches need, what networks are exported from, 6 GB in .venv-exports, or
-# PyTorch's compiler as a peer, 6 GB in .venv-inductor)
+# fast and needs no network.   tool/deps.sh [gpu|gpu-full|intel-opencl|cross|bench|exports|inductor]
+# (also the compiler that tests of kernels for GPUs need, what only check-gpu needs besides, Intel's OpenCL, 0.8 GB
+# in .venv-intel, compilers for other processors, which only check-full needs, the peers that only benches need, what
+# networks are exported from, 6 GB in .venv-exports, or PyTorch's compiler as a peer, 6 GB in .venv-inductor)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -56,7 +56,13 @@ case "${1:-}" in
     ;;
   exports) install_python tool/requirements-exports.txt .venv-exports ;;
   inductor) install_python tool/requirements-inductor.txt .venv-inductor ;;
+  intel-opencl)
+    # Its own files say where it is on another machine: what the loader reads is written here.
+    install_python tool/requirements-intel-opencl.txt .venv-intel
+    mkdir -p .venv-intel/vendors
+    echo "$PWD/.venv-intel/lib/libintelocl.so" >.venv-intel/vendors/intel.icd
+    ;;
   gpu | gpu-full) install_python tool/requirements-gpu.txt .venv --no-deps ;;
   cross | "") ;;
-  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, cross, bench, exports, inductor" >&2; exit 2 ;;
+  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, intel-opencl, cross, bench, exports, inductor" >&2; exit 2 ;;
 esac

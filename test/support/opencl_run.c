@@ -56,35 +56,53 @@ void opencl_close(opencl_runner *runner) {
   seer_opencl_close(runner->builder);
 }
 
+struct opencl_program {
+  opencl_runner *runner;
+  cl_program program;
+};
+
 typedef struct {
   opencl_runner *runner;
+  cl_program program;
   const seer_vec_code *code;
   void *const *data;
   seer_arena *arena;
-  cl_program program;
   cl_mem *memory;  // by buffer of the loop
 } run;
 
-static const char *failed(const run *r, const char *what, cl_int error) {
-  return seer_arena_printf(r->arena, "%s: %s: error %d", r->code->loop->name, what, error);
+static const char *failed(seer_arena *arena, const char *name, const char *what, cl_int error) {
+  return seer_arena_printf(arena, "%s: %s: error %d", name, what, error);
 }
 
 // By the builder, as it would be in another process; then its binary is loaded here.
-static const char *build(run *r) {
-  const char *all[] = {seer_source_prelude(seer_dialect_find("opencl"), r->arena), NULL};
+const char *opencl_build(opencl_runner *runner, const seer_vec_code *const *codes, uint32_t n,
+    seer_arena *arena, opencl_program **out) {
+  const seer_dialect *dialect = seer_dialect_find("opencl");
+  const char *name = codes[0]->loop->name;
+  const char **texts = SEER_NEW_ARRAY(arena, const char *, n + 1);
   seer_opencl_program built;
-  seer_status status = seer_source_print(r->code, seer_dialect_find("opencl"), r->arena, &all[1]);
+  seer_status status = SEER_OK;
+  *out = NULL;
+  texts[0] = seer_source_prelude(dialect, arena);
+  for (uint32_t k = 0; k < n && !status; k++)
+    status = seer_source_print(codes[k], dialect, arena, &texts[k + 1]);
   if (!status)
-    status = seer_opencl_build(r->runner->builder, &r->runner->of, r->code->loop->name, all, 2,
-        r->runner->options, r->arena, &built);
-  if (status) return kept(status, r->arena);
+    status = seer_opencl_build(
+        runner->builder, &runner->of, name, texts, n + 1, runner->options, arena, &built);
+  if (status) return kept(status, arena);
   const unsigned char *binary = built.binary;
   cl_int error, loaded;
-  r->program = clCreateProgramWithBinary(
-      r->runner->context, 1, &r->runner->device, &built.n_binary_bytes, &binary, &loaded, &error);
-  if (error == CL_SUCCESS)
-    error = clBuildProgram(r->program, 1, &r->runner->device, NULL, NULL, NULL);
-  return error == CL_SUCCESS ? NULL : failed(r, "its binary", error);
+  cl_program program = clCreateProgramWithBinary(
+      runner->context, 1, &runner->device, &built.n_binary_bytes, &binary, &loaded, &error);
+  if (error != CL_SUCCESS) return failed(arena, name, "its binary", error);
+  error = clBuildProgram(program, 1, &runner->device, NULL, NULL, NULL);
+  *out = SEER_NEW(arena, opencl_program);
+  **out = (opencl_program){runner, program};
+  return error == CL_SUCCESS ? NULL : failed(arena, name, "its binary", error);
+}
+
+void opencl_program_free(opencl_program *program) {
+  if (program) (void)clReleaseProgram(program->program);
 }
 
 static size_t bytes_of(const seer_loop_buf *buf) {
@@ -107,7 +125,7 @@ static const char *upload(run *r) {
         CL_MEM_COPY_HOST_PTR | (is_read(buf) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE);
     cl_int error;
     r->memory[b] = clCreateBuffer(r->runner->context, flags, bytes_of(buf), start, &error);
-    if (error != CL_SUCCESS) return failed(r, buf->name, error);
+    if (error != CL_SUCCESS) return failed(r->arena, loop->name, buf->name, error);
   }
   return NULL;
 }
@@ -116,7 +134,7 @@ static const char *launch(run *r, uint32_t phase) {
   const seer_loop *loop = r->code->loop;
   cl_int error;
   cl_kernel kernel = clCreateKernel(r->program, r->code->phase[phase].name, &error);
-  if (error != CL_SUCCESS) return failed(r, "a kernel", error);
+  if (error != CL_SUCCESS) return failed(r->arena, loop->name, "a kernel", error);
   cl_uint n_arg = 0;
   for (uint32_t b = 0; b < loop->n_buf && error == CL_SUCCESS; b++) {
     if (seer_loop_is_argument(loop->buf[b].storage))
@@ -128,7 +146,7 @@ static const char *launch(run *r, uint32_t phase) {
     error = clEnqueueNDRangeKernel(r->runner->queue, kernel, 1, NULL, &all, &items, 0, NULL, NULL);
   if (error == CL_SUCCESS) error = clFinish(r->runner->queue);
   (void)clReleaseKernel(kernel);
-  return error == CL_SUCCESS ? NULL : failed(r, "a launch", error);
+  return error == CL_SUCCESS ? NULL : failed(r->arena, loop->name, "a launch", error);
 }
 
 static const char *download(run *r) {
@@ -138,22 +156,33 @@ static const char *download(run *r) {
     if (!seer_loop_is_argument(buf->storage) || is_read(buf)) continue;
     cl_int error = clEnqueueReadBuffer(
         r->runner->queue, r->memory[b], CL_TRUE, 0, bytes_of(buf), r->data[b], 0, NULL, NULL);
-    if (error != CL_SUCCESS) return failed(r, buf->name, error);
+    if (error != CL_SUCCESS) return failed(r->arena, loop->name, buf->name, error);
   }
   return NULL;
 }
 
-const char *opencl_run(
-    opencl_runner *runner, const seer_vec_code *code, void *const *data, seer_arena *arena) {
-  run r = {.runner = runner, .code = code, .data = data, .arena = arena};
+const char *opencl_launch(
+    opencl_program *program, const seer_vec_code *code, void *const *data, seer_arena *arena) {
+  run r = {.runner = program->runner,
+      .program = program->program,
+      .code = code,
+      .data = data,
+      .arena = arena};
   r.memory = SEER_NEW_ARRAY(arena, cl_mem, code->loop->n_buf + 1);
-  const char *wrong = build(&r);
-  if (!wrong) wrong = upload(&r);
+  const char *wrong = upload(&r);
   for (uint32_t p = 0; p < code->n_phase && !wrong; p++) wrong = launch(&r, p);
   if (!wrong) wrong = download(&r);
   for (uint32_t b = 0; b < code->loop->n_buf; b++) {
     if (r.memory[b]) (void)clReleaseMemObject(r.memory[b]);
   }
-  if (r.program) (void)clReleaseProgram(r.program);
+  return wrong;
+}
+
+const char *opencl_run(
+    opencl_runner *runner, const seer_vec_code *code, void *const *data, seer_arena *arena) {
+  opencl_program *program;
+  const char *wrong = opencl_build(runner, &code, 1, arena, &program);
+  if (!wrong) wrong = opencl_launch(program, code, data, arena);
+  opencl_program_free(program);
   return wrong;
 }

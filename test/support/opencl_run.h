@@ -21,4 +21,13 @@ void opencl_close(opencl_runner *runner);  // NULL is fine
 const char *opencl_run(
     opencl_runner *runner, const seer_vec_code *code, void *const *data, seer_arena *arena);
 
+// The same in two steps: several kernels, whose symbols differ, in one program, and one of them
+// run. Owned: opencl_program_free, also where something is wrong; the struct is in `arena`.
+typedef struct opencl_program opencl_program;
+const char *opencl_build(opencl_runner *runner, const seer_vec_code *const *codes, uint32_t n,
+    seer_arena *arena, opencl_program **out);
+const char *opencl_launch(
+    opencl_program *program, const seer_vec_code *code, void *const *data, seer_arena *arena);
+void opencl_program_free(opencl_program *program);  // NULL is fine
+
 #endif

@@ -1,0 +1,139 @@
+// test_items_opencl.c - random schedules of random DAGs for GPUs as OpenCL C, on PoCL, which makes
+// code for this processor: with new numbers for each run, hard ones too, and outputs and blocks'
+// memory full of NaN at first they come to what the DAG's interpreter gives, to the bit.
+//
+// SEER_PROPERTY_PAIRS=n runs so many in place of some dozens; SEER_TEST_OPENCL=name on the platform
+// that has that in its name (tool/check_gpu.sh: Intel's).
+// SEER_TEST: timeout=300 cost=60
+#include <stdlib.h>
+
+#include "support/drawn_kernels.h"
+#include "support/opencl_run.h"
+#include "support/test.h"
+
+#define N_KERNELS 60
+#define POCL "Portable Computing Language"
+
+// PoCL takes seconds for long ones.
+#define MOST_NODES 1500
+#define N_IN_PROGRAM 10  // kernels: what a compiler takes to start is shared
+#define N_RUNS 3  // of each kernel, the last one with hard numbers
+
+typedef struct kernel kernel;
+struct kernel {
+  random_program program;
+  const seer_vec_code *code;
+  kernel *next;
+};
+
+typedef struct {
+  seer_arena *arena;  // until all have run
+  kernel *first, **end;
+  uint32_t n, most;
+  uint32_t n_dealt, n_long;  // with nothing but elements dealt out; left out
+  bool is_short;
+  drawn_kinds kinds;
+} drawn;
+
+static const char *take(void *user, const random_program *p, seer_arena *arena) {
+  drawn *d = user;
+  const char *wrong;
+  bool is_dealt = !drawn_has(p, DRAWN_TILE) && !drawn_has(p, DRAWN_CROSSTHREAD);
+  if (d->n == d->most || (is_dealt && d->n_dealt * 4 > d->n)) return NULL;
+  seer_vec_code *code = drawn_code(p, seer_arena_printf(d->arena, "k%u", d->n), arena, &wrong);
+  if (!code) return wrong;
+  if (d->is_short && code->n > MOST_NODES) {
+    d->n_long++;
+    return NULL;
+  }
+  kernel *own = SEER_NEW(d->arena, kernel);
+  *own = (kernel){.program = *p, .code = code};
+  *d->end = own;
+  d->end = &own->next;
+  d->n++;
+  d->n_dealt += is_dealt;
+  drawn_kinds_note(&d->kinds, p);
+  return NULL;
+}
+
+static bool lacks(const void *user) {
+  const drawn *d = user;
+  return d->n < d->most;
+}
+
+static void run_kernel(opencl_program *program, const kernel *k) {
+  const random_program *p = &k->program;
+  for (uint64_t run = 0; run < N_RUNS; run++) {
+    seer_arena *arena = seer_arena_create("run");
+    const loop_expect *expect =
+        drawn_expect(p->expect->list, p->draw * N_RUNS + run, run + 1 == N_RUNS, arena);
+    void **data = loop_expect_data(expect, p->sketch, p->loop, arena);
+    const char *wrong = opencl_launch(program, k->code, data, arena);
+    if (!wrong) wrong = loop_expect_compare(expect, p->sketch, p->loop, data, arena);
+    if (wrong)
+      fail_msg("SEER_PROPERTY_SEED=%" PRIu64 ", run %d: %s\n%s", p->seed, (int)run, wrong,
+          seer_loop_print(p->loop, arena));
+    seer_arena_destroy(arena);
+  }
+}
+
+static void run_all(opencl_runner *runner, const drawn *d) {
+  for (const kernel *k = d->first; k;) {
+    seer_arena *arena = seer_arena_create("program");
+    const seer_vec_code *codes[N_IN_PROGRAM];
+    opencl_program *program;
+    const kernel *begin = k;
+    uint32_t n = 0;
+    for (; k && n < N_IN_PROGRAM; k = k->next) codes[n++] = k->code;
+    const char *wrong = opencl_build(runner, codes, n, arena, &program);
+    if (wrong) fail_msg("%s", wrong);
+    for (const kernel *one = begin; one != k; one = one->next) run_kernel(program, one);
+    opencl_program_free(program);
+    seer_arena_destroy(arena);
+  }
+}
+
+static void they_compute_what_the_dag_does(void **state) {
+  opencl_runner *runner = *state;
+  const char *platform = getenv("SEER_TEST_OPENCL");
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target;
+  must(seer_target_parse("opencl:generic", arena, &target));
+  const char *wanted = getenv("SEER_PROPERTY_PAIRS");
+  drawn d = {.arena = arena,
+      .most = wanted ? (uint32_t)strtoul(wanted, NULL, 10) : N_KERNELS,
+      .is_short = !platform};
+  d.end = &d.first;
+  random_programs how = {.targets = &target,
+      .n_targets = 1,
+      .max_sketches = 1,
+      .has_default = true,
+      .n_samples = 1,
+      .check = take,
+      .user = &d,
+      .lacks = lacks,
+      .keep = arena};
+  random_programs_check(&how, "opencl", 30000, d.most);
+  print_message("%u kernels, %u left out as too long\n", d.n, d.n_long);
+  drawn_kinds_check(&d.kinds, d.n / 10);
+  assert_int_equal(d.n, d.most);
+  run_all(runner, &d);
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const char *platform = getenv("SEER_TEST_OPENCL"), *why;
+  seer_arena *arena = seer_arena_create("opencl");
+  opencl_runner *runner = opencl_open(platform ? platform : POCL, OPENCL_POISON, arena, &why);
+  if (!runner) {
+    print_message("%s\n", why);
+    seer_arena_destroy(arena);
+    return 1;  // tool/deps.sh installs it
+  }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(they_compute_what_the_dag_does, runner)};
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  opencl_close(runner);
+  seer_arena_destroy(arena);
+  return failed;
+}

@@ -1,0 +1,87 @@
+// drawn_kernels.c - see drawn_kernels.h.
+#include "support/drawn_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "code/gen/generate.h"
+#include "support/random_dag.h"
+#include "support/test.h"
+
+bool drawn_has(const random_program *p, drawn_kind kind) {
+  for (uint32_t k = 0; k < p->sketch->n_order; k++) {
+    const seer_sketch_stage *s = &p->sketch->stage[p->sketch->order[k]];
+    const bool has[DRAWN_KIND_COUNT] = {[DRAWN_TILE] = s->role == SEER_ROLE_TILED,
+        [DRAWN_FUSE] = s->role == SEER_ROLE_FOLLOW && !strstr(p->sketch->signature, "/cachewrite("),
+        [DRAWN_FETCH] = s->role == SEER_ROLE_FETCH,
+        [DRAWN_CROSSTHREAD] = s->is_tree,
+        [DRAWN_FLAT] = s->role == SEER_ROLE_SIMPLE && s->is_flat};
+    if (has[kind]) return true;
+  }
+  return false;
+}
+
+void drawn_kinds_note(drawn_kinds *kinds, const random_program *p) {
+  kinds->n++;
+  for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) kinds->n_of[k] += drawn_has(p, (drawn_kind)k);
+}
+
+bool drawn_kinds_lack(const drawn_kinds *kinds, uint32_t least) {
+  for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) {
+    if (kinds->n_of[k] < least) return true;
+  }
+  return false;
+}
+
+void drawn_kinds_check(const drawn_kinds *kinds, uint32_t least) {
+  print_message(
+      "of %u schedules %u have tiles, %u of them with a reader of the DAG's, %u fetches, %u sums "
+      "that items share, %u "
+      "stages dealt out\n",
+      kinds->n, kinds->n_of[DRAWN_TILE], kinds->n_of[DRAWN_FUSE], kinds->n_of[DRAWN_FETCH],
+      kinds->n_of[DRAWN_CROSSTHREAD], kinds->n_of[DRAWN_FLAT]);
+  assert_false(drawn_kinds_lack(kinds, least));
+}
+
+seer_vec_code *drawn_code(
+    const random_program *program, const char *symbol, seer_arena *arena, const char **out_wrong) {
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  seer_vec_code *code = NULL;
+  seer_status status = seer_gen_code(program->loop, &machine, symbol, arena, &code);
+  if (!status) status = seer_vec_verify(code);
+  *out_wrong = NULL;
+  if (!status) return code;
+  *out_wrong = seer_arena_printf(arena, "code: %s", seer_status_message(status));
+  seer_status_free(status);
+  return NULL;
+}
+
+typedef struct {
+  const seer_dag *dag;
+  seer_arena *arena;
+  bool is_hard;
+} numbers;
+
+static void fill(const void *user, const seer_dag_buf *buf, seer_rng *rng, void *data) {
+  static const double hard[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, -0.0};
+  const numbers *from = user;
+  int64_t n = seer_dag_buf_elems(buf);
+  uint32_t b = (uint32_t)(buf - from->dag->buf);
+  memcpy(data, random_dag_input(from->dag, b, rng, from->arena),
+      (size_t)n * seer_dtype_bytes(buf->dtype));
+  if (!from->is_hard || buf->dtype != SEER_DTYPE_F32) return;
+  for (int64_t k = 0; k < n; k++) {
+    if (seer_rng_below(rng, 24) == 0)
+      seer_dtype_store_f64(buf->dtype, data, k, hard[seer_rng_below(rng, SEER_COUNT_OF(hard))]);
+  }
+}
+
+loop_expect *drawn_expect(
+    const seer_sketch_list *list, uint64_t seed, bool is_hard, seer_arena *arena) {
+  const numbers from = {list->dag, arena, is_hard};
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  loop_expect *expect = loop_expect_of(list, fill, &from, &rng, arena);
+  expect->is_exact = true;
+  return expect;
+}
