@@ -15,7 +15,7 @@
 
 typedef struct {
   bool is_open;  // contains a loop that stays and is no reduction: versions are made further in
-  bool has_checks;
+  bool has_checks, has_loop;
 } tile_facts;
 
 typedef struct {
@@ -38,6 +38,7 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
         const seer_tile_for *plan = &g->tile->of[id];
         if (plan->mode == SEER_TILE_LOOP || plan->is_chunk_loop) {
           if (!node->is_reduce) facts->is_open = true;
+          facts->has_loop = true;
         } else if (!plan->is_exact) {
           facts->has_checks = true;
         }
@@ -59,6 +60,8 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
   }
 }
 
+// Of an item, that are masked rather than tested for.
+#define MAX_MASKED_COPIES 4
 // Copies of statements in all versions that tails may lead to; beyond that tails are predicated.
 #define MAX_TAIL_COPIES 400
 // Around products of matrices, which vectors do many times slower.
@@ -270,7 +273,11 @@ bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {
   tile_facts facts = {0};
   if (g->in_version || seer_gen_is_shared(g)) return false;
   look_at(g, id, is_alone, &facts);
-  return facts.has_checks && !facts.is_open;
+  if (!facts.has_checks || facts.is_open) return false;
+  // An item's masks cost less than tests in front of so few.
+  bool has_matrices = false;
+  return g->n_items == 0 || facts.has_loop ||
+      count_copies(g, id, is_alone, &has_matrices) > MAX_MASKED_COPIES;
 }
 
 const seer_gen_versions *seer_gen_find_versions(seer_gen *g, uint32_t id, bool is_alone) {

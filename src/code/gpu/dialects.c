@@ -161,16 +161,18 @@ static const seer_source_frame frame_opencl = {
         "  const i32 part = (i32)get_group_id(0), item = (i32)get_local_id(0);\n"
         "  (void)part, (void)item;\n",
     .global = "__global ",
-    .group = "__local "};
+    .group = "__local ",
+    .loop = ""};
 
 static const seer_source_frame frame_cuda = {
-    .kernel = "extern \"C\" __global__ void __launch_bounds__($N) $F(",
+    .kernel = "extern \"C\" __global__ void __launch_bounds__($N, 1) $F(",
     .memory = "  __shared__ __align__(64) char $F[$N];\n",
     .numbers =
         "  const i32 part = (i32)blockIdx.x, item = (i32)threadIdx.x;\n"
         "  (void)part, (void)item;\n",
     .global = "",
-    .group = ""};
+    .group = "",
+    .loop = "_Pragma(\"unroll 1\") "};
 
 const seer_dialect seer_dialect_opencl = {.name = "opencl",
     .doc = "OpenCL C 1.2, block programs",

@@ -33,6 +33,7 @@ typedef struct {
   const char *numbers;  // of the block and of the item
   // in front of the type of a pointer to an argument, to a block's memory
   const char *global, *group;
+  const char *loop;  // in front of each loop: a compiler writes out none that the schedule did not
 } seer_source_frame;
 // Of such a dialect an item computes on one lane; loads and stores have several, which are taken
 // apart by LANE(v, k) and put together by PACK4(f32x4, a, b, c, d).

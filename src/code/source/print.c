@@ -245,6 +245,7 @@ static void put_loop(seer_source *s, const seer_vec_node *node) {
   seer_vec_block body = node->body[0];
   uint32_t main_counter = main_counter_of(s, body);
   const char *n = seer_source_operand(s, node->arg[0]);
+  if (s->dialect->frame) seer_text_put(s->text, s->dialect->frame->loop);
   seer_text_put(s->text, "for (");
   put_counters(s, body, main_counter);
   seer_text_printf(s->text, "; v%u < %s; ", s->fact[main_counter].number, n);

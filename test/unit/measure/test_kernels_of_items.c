@@ -40,7 +40,7 @@ static void launches_are_said(void **state) {
   assert_int_equal(kernel.launch[1].group_bytes, 0);
   assert_int_equal(kernel.n_arg, 3);  // and no scratch
   assert_int_equal(kernel.scratch_bytes, 0);
-  assert_non_null(strstr(kernel.object, "__launch_bounds__(2) f_p1("));
+  assert_non_null(strstr(kernel.object, "__launch_bounds__(2, 1) f_p1("));
   const char *second = strstr(kernel.object, "f_p1(");
   assert_null(strstr(second, "__shared__"));  // what the other phase has is not declared
   const char *serial =
