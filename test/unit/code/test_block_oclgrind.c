@@ -2,23 +2,15 @@
 // of what was never written, accesses that are outside, and barriers that not all come to. Of the
 // hand-written ones and of drawn products it says nothing; planted faults it sees.
 // SEER_TEST: timeout=300 labels=full
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/os.h"
 #include "code/gen/generate.h"
 #include "support/block_products.h"
 #include "support/block_programs.h"
-#include "support/opencl_run.h"
+#include "support/oclgrind.h"
 #include "support/test.h"
 
-#define LIBRARY "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
-#define LOG SEER_BUILD_DIR "/test/oclgrind.log"
-
-// What is run, and what it is to compute: one of both.
+// What is run, and what it is to compute: one of both, or none.
 typedef struct {
   const seer_loop *loop;
   void **data;
@@ -26,39 +18,17 @@ typedef struct {
   const block_product *product;
 } subject;
 
-static const char *run(const subject *s, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
-  seer_vec_code *code;
-  const char *wrong;
-  must(seer_gen_code(s->loop, &machine, "f", arena, &code));
-  opencl_runner *runner = opencl_open("Oclgrind", "-O0", arena, &wrong);
-  if (!runner) return wrong;
-  wrong = opencl_run(runner, code, s->data, arena);
-  opencl_close(runner);
-  if (!wrong && s->program) wrong = block_program_compare(s->program, s->loop, s->data, arena);
-  if (!wrong && s->product) wrong = block_product_compare(s->product, s->data, arena);
-  return wrong;
+static const char *check(const void *user, void *const *data, seer_arena *arena) {
+  const subject *s = user;
+  if (s->program) return block_program_compare(s->program, s->loop, data, arena);
+  return s->product ? block_product_compare(s->product, data, arena) : NULL;
 }
 
-// What Oclgrind says. In a process of its own: it says so many things and no more in each, and
-// writes them when it ends.
 static const char *said_of(const subject *s, seer_arena *arena) {
-  (void)unlink(LOG);
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    const char *wrong = run(s, arena);
-    if (wrong) (void)fprintf(stderr, "%s\n", wrong);
-    _exit(wrong != NULL);
-  }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  char *text = NULL;
-  size_t n = 0;
-  must(seer_os_read_file(LOG, arena, 1u << 20, &text, &n));
-  text = seer_arena_strndup(arena, text, n);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("status %d: %s", status, text);
-  return text;
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  seer_vec_code *code;
+  must(seer_gen_code(s->loop, &machine, "f", arena, &code));
+  return oclgrind_said(code, s->data, check, s, arena);
 }
 
 static void nothing_is_said_of_programs(void **state) {
@@ -128,15 +98,7 @@ static void faults_are_seen(void **state) {
 }
 
 int main(void) {
-  if (access(LIBRARY, R_OK) != 0) {
-    print_message("no " LIBRARY ": tool/deps.sh gpu-full installs it\n");
-    return 77;
-  }
-  setenv("OCL_ICD_VENDORS", LIBRARY, 1);
-  setenv("OCLGRIND_LOG", LOG, 1);
-  setenv("OCLGRIND_MAX_ERRORS", "20", 1);
-  setenv("OCLGRIND_DATA_RACES", "1", 1);
-  setenv("OCLGRIND_UNINITIALIZED", "1", 1);
+  if (!oclgrind_begin(SEER_BUILD_DIR "/test/oclgrind.log")) return 77;
   const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_said_of_programs),
       cmocka_unit_test(nothing_is_said_of_drawn_products), cmocka_unit_test(faults_are_seen)};
   return cmocka_run_group_tests(tests, NULL, NULL);
