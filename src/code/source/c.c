@@ -76,12 +76,12 @@ static const char heading[] =
     "#define FENCE() ((void)0)\n";
 
 static const char types[] =
-    "#define REPEAT2(x) x, x\n"
-    "#define REPEAT4(x) x, x, x, x\n"
-    "#define REPEAT8(x) x, x, x, x, x, x, x, x\n"
-    "#define REPEAT16(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x\n"
-    "#define REPEAT32(x) REPEAT16(x), REPEAT16(x)\n"
-    "#define REPEAT64(x) REPEAT32(x), REPEAT32(x)\n"
+    "#define REPEAT2(...) __VA_ARGS__, __VA_ARGS__\n"
+    "#define REPEAT4(...) REPEAT2(__VA_ARGS__), REPEAT2(__VA_ARGS__)\n"
+    "#define REPEAT8(...) REPEAT4(__VA_ARGS__), REPEAT4(__VA_ARGS__)\n"
+    "#define REPEAT16(...) REPEAT8(__VA_ARGS__), REPEAT8(__VA_ARGS__)\n"
+    "#define REPEAT32(...) REPEAT16(__VA_ARGS__), REPEAT16(__VA_ARGS__)\n"
+    "#define REPEAT64(...) REPEAT32(__VA_ARGS__), REPEAT32(__VA_ARGS__)\n"
     "\n"
     "typedef int8_t i8;\n"
     "typedef int16_t i16;\n"

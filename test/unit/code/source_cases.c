@@ -531,7 +531,7 @@ static void pointers(shaped *s, seer_vec i) {
   world *w = s->w;
   seer_vec_builder *b = &w->b;
   uint32_t lanes = w->lanes, buf = buffer_of(SEER_VEC_I32, 0);
-  seer_vec fill = seer_vec_filled(b, seer_vec_const(b, SEER_VEC_I32, 1, 77), N * 4);
+  seer_vec fill = seer_vec_filled(b, seer_vec_const(b, SEER_VEC_I32, 1, 77), N * 32);
   seer_vec p = seer_vec_buffer(b, buf), is_late = seer_vec2(b, SEER_VEC_SGE, i, whole(w, N / 2));
   seer_vec other = seer_vec_move(b, SEER_VEC_I32, fill, whole(w, -16));
   seer_vec chosen = seer_vec_select(b, is_late, p, other);
