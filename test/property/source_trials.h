@@ -1,5 +1,6 @@
 // source_trials.h - random DAGs under random schedules, printed in a dialect for a made-up machine,
-// compiled and run: they give what the DAG's interpreter gives.
+// compiled and run: they give what the DAG's interpreter gives. Schedules for GPUs, too, whose
+// block programs are printed without items, as a processor runs them.
 #ifndef SEER_TEST_SOURCE_TRIALS_H
 #define SEER_TEST_SOURCE_TRIALS_H
 
@@ -11,6 +12,8 @@ typedef struct {
   seer_gen_machine code;  // what the kernels are made for
   uint64_t seed;  // of the first DAG; SEER_PROPERTY_SEED goes before it
   uint32_t n_kernel;
+  // NULL: this machine with code.tile's vectors. Else of a GPU: block programs without their items
+  const char *target;
 } source_trial;
 
 // Fails the test where an answer is wrong. False: not run, something that it needs is not there.

@@ -3,8 +3,6 @@
 //
 // SEER_PROPERTY_PAIRS=n runs so many in place of 100.
 // SEER_TEST: timeout=300 labels=full
-#include <stdlib.h>
-
 #include "space/items/items.h"
 #include "support/drawn_kernels.h"
 #include "support/oclgrind.h"
@@ -14,15 +12,9 @@
 #define MOST_ITEMS 3000  // of all blocks and phases: it runs them one by one
 #define MOST_NODES 1000
 
-typedef struct {
-  uint32_t n, most;
-  uint32_t n_dealt;  // with nothing but elements dealt out
-  drawn_kinds kinds;
-} drawn;
-
 static bool lacks(const void *user) {
-  const drawn *d = user;
-  return d->n < d->most;
+  const drawn_choice *choice = user;
+  return choice->n < choice->most;
 }
 
 static const char *compare(const void *user, void *const *data, seer_arena *arena) {
@@ -38,38 +30,32 @@ static bool is_small(const random_program *p, const seer_vec_code *code) {
 }
 
 static const char *check(void *user, const random_program *p, seer_arena *arena) {
-  drawn *d = user;
-  const char *wrong;
-  bool is_dealt = !drawn_has(p, DRAWN_TILE) && !drawn_has(p, DRAWN_CROSSTHREAD);
-  if (d->n == d->most || (is_dealt && d->n_dealt * 4 > d->n)) return NULL;
-  seer_vec_code *code = drawn_code(p, "f", arena, &wrong);
+  drawn_choice *choice = user;
+  const char *wrong = NULL;
+  seer_vec_code *code = drawn_wants(choice, p) ? drawn_code(p, "f", arena, &wrong) : NULL;
   if (!code || !is_small(p, code)) return wrong;
   void **data = loop_expect_data(p->expect, p->sketch, p->loop, arena);
-  d->n++;
-  d->n_dealt += is_dealt;
-  drawn_kinds_note(&d->kinds, p);
+  drawn_take(choice, p);
   const char *said = oclgrind_said(code, data, compare, p, arena);
   return said[0] == '\0' ? NULL : said;
 }
 
 static void nothing_is_said(void **state) {
   (void)state;
-  const char *wanted = getenv("SEER_PROPERTY_PAIRS");
   seer_arena *arena = seer_arena_create("target");
   seer_target target;
   must(seer_target_parse("opencl:generic", arena, &target));
-  drawn d = {.most = wanted ? (uint32_t)strtoul(wanted, NULL, 10) : N_KERNELS};
+  drawn_choice choice = drawn_choose(N_KERNELS);
   random_programs how = {.targets = &target,
       .n_targets = 1,
       .max_sketches = 1,
       .has_default = true,
       .n_samples = 1,
       .check = check,
-      .user = &d,
+      .user = &choice,
       .lacks = lacks};
-  random_programs_check(&how, "oclgrind", 40000, d.most);
-  drawn_kinds_check(&d.kinds, d.most / 10);
-  assert_int_equal(d.n, d.most);
+  random_programs_check(&how, "oclgrind", 40000, DRAWN_OF * N_KERNELS);
+  drawn_check(&choice);
   seer_arena_destroy(arena);
 }
 

@@ -29,18 +29,17 @@ struct kernel {
 typedef struct {
   seer_arena *arena;  // until all have run
   kernel *first, **end;
-  uint32_t n, most;
-  uint32_t n_dealt, n_long;  // with nothing but elements dealt out; left out
+  uint32_t n_long;  // left out
   bool is_short;
-  drawn_kinds kinds;
+  drawn_choice choice;
 } drawn;
 
 static const char *take(void *user, const random_program *p, seer_arena *arena) {
   drawn *d = user;
   const char *wrong;
-  bool is_dealt = !drawn_has(p, DRAWN_TILE) && !drawn_has(p, DRAWN_CROSSTHREAD);
-  if (d->n == d->most || (is_dealt && d->n_dealt * 4 > d->n)) return NULL;
-  seer_vec_code *code = drawn_code(p, seer_arena_printf(d->arena, "k%u", d->n), arena, &wrong);
+  if (!drawn_wants(&d->choice, p)) return NULL;
+  seer_vec_code *code =
+      drawn_code(p, seer_arena_printf(d->arena, "k%u", d->choice.n), arena, &wrong);
   if (!code) return wrong;
   if (d->is_short && code->n > MOST_NODES) {
     d->n_long++;
@@ -50,15 +49,13 @@ static const char *take(void *user, const random_program *p, seer_arena *arena) 
   *own = (kernel){.program = *p, .code = code};
   *d->end = own;
   d->end = &own->next;
-  d->n++;
-  d->n_dealt += is_dealt;
-  drawn_kinds_note(&d->kinds, p);
+  drawn_take(&d->choice, p);
   return NULL;
 }
 
 static bool lacks(const void *user) {
   const drawn *d = user;
-  return d->n < d->most;
+  return d->choice.n < d->choice.most;
 }
 
 static void run_kernel(opencl_program *program, const kernel *k) {
@@ -99,10 +96,7 @@ static void they_compute_what_the_dag_does(void **state) {
   seer_arena *arena = seer_arena_create("test");
   seer_target target;
   must(seer_target_parse("opencl:generic", arena, &target));
-  const char *wanted = getenv("SEER_PROPERTY_PAIRS");
-  drawn d = {.arena = arena,
-      .most = wanted ? (uint32_t)strtoul(wanted, NULL, 10) : N_KERNELS,
-      .is_short = !platform};
+  drawn d = {.arena = arena, .choice = drawn_choose(N_KERNELS), .is_short = !platform};
   d.end = &d.first;
   random_programs how = {.targets = &target,
       .n_targets = 1,
@@ -113,10 +107,9 @@ static void they_compute_what_the_dag_does(void **state) {
       .user = &d,
       .lacks = lacks,
       .keep = arena};
-  random_programs_check(&how, "opencl", 30000, d.most);
-  print_message("%u kernels, %u left out as too long\n", d.n, d.n_long);
-  drawn_kinds_check(&d.kinds, d.n / 10);
-  assert_int_equal(d.n, d.most);
+  random_programs_check(&how, "opencl", 30000, DRAWN_OF * N_KERNELS);
+  print_message("%u left out as too long\n", d.n_long);
+  drawn_check(&d.choice);
   run_all(runner, &d);
   seer_arena_destroy(arena);
 }

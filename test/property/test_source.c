@@ -25,7 +25,7 @@ static const seer_gen_machine avx2 = {
 
 static void vectors_of_16_bytes(void **state) {
   (void)state;
-  source_trial how = {"c-vectors", plain_16, 100, 28};
+  source_trial how = {"c-vectors", plain_16, 100, 28, NULL};
   // The optimiser has the same text with longer vectors, below.
   source_trials_run(&how, NULL, "gcc", WAYS(VECTORS SANITIZE));
 }
@@ -34,7 +34,7 @@ static void vectors_of_32_bytes(void **state) {
   (void)state;
   bool runs_here = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("f16c");
-  source_trial how = {"c-vectors", avx2, 200, 28};
+  source_trial how = {"c-vectors", avx2, 200, 28, NULL};
   source_trials_run(
       &how, NULL, "gcc", runs_here ? WAYS(AVX2 SANITIZE, AVX2 OPTIMISE) : WAYS(VECTORS OPTIMISE));
 }
@@ -42,19 +42,19 @@ static void vectors_of_32_bytes(void **state) {
 // Longer than this machine's registers.
 static void vectors_of_64_bytes(void **state) {
   (void)state;
-  source_trial how = {"c-vectors", wide_64, 300, 20};
+  source_trial how = {"c-vectors", wide_64, 300, 20, NULL};
   source_trials_run(&how, NULL, "clang", WAYS(VECTORS SANITIZE, VECTORS OPTIMISE));
 }
 
 static void no_extensions(void **state) {
   (void)state;
-  source_trial how = {"c", no_vectors, 400, 28};
+  source_trial how = {"c", no_vectors, 400, 28, NULL};
   source_trials_run(&how, NULL, "gcc", WAYS(PLAIN SANITIZE, PLAIN OPTIMISE));
 }
 
 static void no_extensions_clang(void **state) {
   (void)state;
-  source_trial how = {"c", no_vectors, 500, 20};
+  source_trial how = {"c", no_vectors, 500, 20, NULL};
   source_trials_run(&how, NULL, "clang", WAYS(PLAIN SANITIZE, PLAIN OPTIMISE));
 }
 

@@ -25,17 +25,18 @@ static const struct {
   const source_machine *machine;
   const char *cc, *flags;
 } ways[] = {
-    {{"c-vectors", neon, 1100, 40}, &source_aarch64_plain, "gcc", WARNINGS "-O1 " TRAP},
-    {{"c-vectors", neon, 1200, 40}, &source_aarch64_plain, "gcc", WARNINGS "-O3"},
-    {{"c-vectors", neon, 1300, 40}, &source_aarch64, "clang",
+    {{"c-vectors", neon, 1100, 40, NULL}, &source_aarch64_plain, "gcc", WARNINGS "-O1 " TRAP},
+    {{"c-vectors", neon, 1200, 40, NULL}, &source_aarch64_plain, "gcc", WARNINGS "-O3"},
+    {{"c-vectors", neon, 1300, 40, NULL}, &source_aarch64, "clang",
         WARNINGS "-O2 -march=armv8.2-a+bf16+dotprod+fp16+i8mm"},
-    {{"c-vectors", wide, 1400, 20}, &source_aarch64_plain, "gcc", WARNINGS "-O2"},
-    {{"c", no_vectors, 1500, 40}, &source_aarch64_plain, "gcc", WARNINGS "-pedantic -O3"},
-    {{"c-vectors", no_vectors, 1600, 40}, &source_riscv64_plain, "gcc", WARNINGS "-O1 " TRAP},
-    {{"c-vectors", riscv_vectors, 1700, 40}, &source_riscv64, "gcc", WARNINGS "-O2 -march=rv64gcv"},
-    {{"c-vectors", riscv_vectors, 1800, 40}, &source_riscv64, "clang",
+    {{"c-vectors", wide, 1400, 20, NULL}, &source_aarch64_plain, "gcc", WARNINGS "-O2"},
+    {{"c", no_vectors, 1500, 40, NULL}, &source_aarch64_plain, "gcc", WARNINGS "-pedantic -O3"},
+    {{"c-vectors", no_vectors, 1600, 40, NULL}, &source_riscv64_plain, "gcc", WARNINGS "-O1 " TRAP},
+    {{"c-vectors", riscv_vectors, 1700, 40, NULL}, &source_riscv64, "gcc",
         WARNINGS "-O2 -march=rv64gcv"},
-    {{"c", no_vectors, 1900, 40}, &source_riscv64_plain, "gcc", WARNINGS "-pedantic -O3"},
+    {{"c-vectors", riscv_vectors, 1800, 40, NULL}, &source_riscv64, "clang",
+        WARNINGS "-O2 -march=rv64gcv"},
+    {{"c", no_vectors, 1900, 40, NULL}, &source_riscv64_plain, "gcc", WARNINGS "-pedantic -O3"},
 };
 static uint32_t n_run;
 

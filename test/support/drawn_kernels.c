@@ -2,6 +2,7 @@
 #include "support/drawn_kernels.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "code/gen/generate.h"
@@ -21,26 +22,41 @@ bool drawn_has(const random_program *p, drawn_kind kind) {
   return false;
 }
 
-void drawn_kinds_note(drawn_kinds *kinds, const random_program *p) {
-  kinds->n++;
-  for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) kinds->n_of[k] += drawn_has(p, (drawn_kind)k);
+static bool is_dealt(const random_program *p) {
+  return !drawn_has(p, DRAWN_TILE) && !drawn_has(p, DRAWN_CROSSTHREAD);
 }
 
-bool drawn_kinds_lack(const drawn_kinds *kinds, uint32_t least) {
+drawn_choice drawn_choose(uint32_t most) {
+  const char *asked = getenv("SEER_PROPERTY_PAIRS");
+  return (drawn_choice){.most = asked ? (uint32_t)strtoul(asked, NULL, 10) : most};
+}
+
+bool drawn_wants(const drawn_choice *choice, const random_program *p) {
+  bool is_any_rare = false, has_rare = false;
   for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) {
-    if (kinds->n_of[k] < least) return true;
+    bool is_rare = choice->n_of[k] * 6 <= choice->n;
+    is_any_rare |= is_rare;
+    has_rare |= is_rare && drawn_has(p, (drawn_kind)k);
   }
-  return false;
+  if (choice->n == choice->most || (is_any_rare && !has_rare)) return false;
+  return !is_dealt(p) || choice->n_dealt * 4 <= choice->n;
 }
 
-void drawn_kinds_check(const drawn_kinds *kinds, uint32_t least) {
+void drawn_take(drawn_choice *choice, const random_program *p) {
+  choice->n++;
+  choice->n_dealt += is_dealt(p);
+  for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) choice->n_of[k] += drawn_has(p, (drawn_kind)k);
+}
+
+void drawn_check(const drawn_choice *choice) {
+  const uint32_t *n_of = choice->n_of;
   print_message(
       "of %u schedules %u have tiles, %u of them with a reader of the DAG's, %u fetches, %u sums "
-      "that items share, %u "
-      "stages dealt out\n",
-      kinds->n, kinds->n_of[DRAWN_TILE], kinds->n_of[DRAWN_FUSE], kinds->n_of[DRAWN_FETCH],
-      kinds->n_of[DRAWN_CROSSTHREAD], kinds->n_of[DRAWN_FLAT]);
-  assert_false(drawn_kinds_lack(kinds, least));
+      "that items share, %u stages dealt out\n",
+      choice->n, n_of[DRAWN_TILE], n_of[DRAWN_FUSE], n_of[DRAWN_FETCH], n_of[DRAWN_CROSSTHREAD],
+      n_of[DRAWN_FLAT]);
+  assert_int_equal(choice->n, choice->most);
+  for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) assert_true(n_of[k] >= choice->most / 6);
 }
 
 seer_vec_code *drawn_code(

@@ -15,16 +15,23 @@ typedef enum {
   DRAWN_KIND_COUNT
 } drawn_kind;
 
-typedef struct {
-  uint32_t n, n_of[DRAWN_KIND_COUNT];
-} drawn_kinds;
-
 bool drawn_has(const random_program *program, drawn_kind kind);
-void drawn_kinds_note(drawn_kinds *kinds, const random_program *program);
-// A kind was met less than `least` times.
-bool drawn_kinds_lack(const drawn_kinds *kinds, uint32_t least);
-// Prints all counts, and fails the test where one is below `least`.
-void drawn_kinds_check(const drawn_kinds *kinds, uint32_t least);
+
+// Which programs a test takes of those that are drawn, until it has `most`. SEER_PROPERTY_PAIRS=n
+// asks for so many in place of what the test does.
+typedef struct {
+  uint32_t most, n, n_of[DRAWN_KIND_COUNT];
+  uint32_t n_dealt;  // with neither a tile nor a sum that items share
+} drawn_choice;
+#define DRAWN_OF 4  // of so many times `most` programs, and of ten times as many if they must be
+drawn_choice drawn_choose(uint32_t most);
+// There are not enough yet, and this is one of those that say much: of a kind of which less than a
+// sixth is, while there is such a kind; and of what is only dealt out a quarter is enough.
+bool drawn_wants(const drawn_choice *choice, const random_program *program);
+void drawn_take(drawn_choice *choice, const random_program *program);
+// Prints all counts, and fails the test where a sixth of `most` is not of each kind, or they are
+// fewer.
+void drawn_check(const drawn_choice *choice);
 
 // The code of an item, verified; its kernels' names begin with `symbol`. NULL: *out_wrong says why.
 seer_vec_code *drawn_code(
