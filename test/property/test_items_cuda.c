@@ -7,16 +7,17 @@
 
 #include "code/gpu/build.h"
 #include "setup/target.h"
-#include "support/random_programs.h"
+#include "support/drawn_kernels.h"
 #include "support/test.h"
 
-#define N_PAIRS 60
+#define N_SCHEDULES 40
 #define VENV \
   SEER_SOURCE_DIR "/.venv/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
 
 typedef struct {
   seer_nvrtc *newest, *oldest;  // the toolkit's where it is installed; CUDA 12's
-  uint32_t n_built, n_of_sm70, most_registers;
+  uint32_t n_kernel, n_of_sm70, most_registers;
+  drawn_choice choice;
 } compilers;
 
 static void open_both(compilers *c) {
@@ -41,9 +42,9 @@ static const char *build(compilers *c, const random_program *p, uint32_t sm, see
     seer_status_free(status);
     return wrong;
   }
-  c->n_built++;
   for (uint32_t k = 0; k < cubin.n; k++) {
     const seer_cubin_kernel *kernel = &cubin.kernel[k];
+    c->n_kernel++;
     if (kernel->registers > c->most_registers) c->most_registers = kernel->registers;
     if (kernel->frame_bytes != 0)
       return seer_arena_printf(
@@ -54,10 +55,20 @@ static const char *build(compilers *c, const random_program *p, uint32_t sm, see
 
 static const char *check(void *user, const random_program *p, seer_arena *arena) {
   compilers *c = user;
-  const char *wrong = build(c, p, p->draw % 2 ? 80 : 90, arena);
-  if (wrong || p->draw % 6 != 0) return wrong;
-  c->n_of_sm70++;
-  return build(c, p, 70, arena);
+  if (!drawn_wants(&c->choice, p)) return NULL;
+  const char *wrong = build(c, p, 80, arena);
+  if (!wrong) wrong = build(c, p, 90, arena);
+  if (!wrong && c->choice.n % 6 == 0) {
+    c->n_of_sm70++;
+    wrong = build(c, p, 70, arena);
+  }
+  drawn_take(&c->choice, p);
+  return wrong;
+}
+
+static bool lacks(const void *user) {
+  const compilers *c = user;
+  return c->choice.n < c->choice.most;
 }
 
 static void all_compile(void **state) {
@@ -65,7 +76,7 @@ static void all_compile(void **state) {
   seer_arena *arena = seer_arena_create("target");
   seer_target target;
   must(seer_target_parse("cuda:sm_70", arena, &target));
-  compilers c = {0};
+  compilers c = {.choice = drawn_choose(N_SCHEDULES)};
   open_both(&c);
   random_programs how = {.targets = &target,
       .n_targets = 1,
@@ -73,10 +84,13 @@ static void all_compile(void **state) {
       .has_default = true,
       .n_samples = 2,
       .check = check,
-      .user = &c};
-  random_programs_check(&how, "cuda", 20000, N_PAIRS);
-  print_message("%u built, %u of them for sm_70; at most %u registers\n", c.n_built, c.n_of_sm70,
-      c.most_registers);
+      .user = &c,
+      .lacks = lacks};
+  random_programs_check(&how, "cuda", 20000, DRAWN_OF * N_SCHEDULES);
+  print_message("%u schedules, %u for sm_70, too; %u kernels, at most %u registers\n", c.choice.n,
+      c.n_of_sm70, c.n_kernel, c.most_registers);
+  drawn_check(&c.choice);
+  assert_true(c.n_of_sm70 >= c.choice.n / 6);
   seer_arena_destroy(arena);
 }
 
