@@ -19,6 +19,9 @@
 
 #define SEER_TARGET_MAX_VECTOR_BYTES 64
 #define SEER_TARGET_NAME_BYTES 96
+// Of a GPU's kernels: each argument lies at a multiple of so many bytes, a part of another value's
+// memory too: the longest access of an item.
+#define SEER_TARGET_ITEMS_ALIGN 16
 
 typedef enum {
   SEER_TARGET_CPU,

@@ -64,7 +64,7 @@ typedef struct {
 // Of block programs: what the code of an item may count on. Arguments are aligned to the longest
 // access of an item (a part of another tensor's memory begins at a multiple of it, too), a block's
 // memory to more.
-#define SEER_VEC_ITEMS_ALIGN 16
+#define SEER_VEC_ITEMS_ALIGN SEER_TARGET_ITEMS_ALIGN
 #define SEER_VEC_GROUP_ALIGN 64
 #define SEER_VEC_MAX_LANES 256
 #define SEER_VEC_TABLE_BYTES 256  // of a LOOKUP

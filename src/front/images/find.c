@@ -266,7 +266,9 @@ bool seer_images_is_one(const seer_graph *graph, seer_val v, const seer_dag_buf 
 seer_status seer_images_make(
     const seer_context *context, seer_network *network, seer_arena *arena) {
   uint32_t n = batch_of(network->graph);
-  bool is_wanted = seer_context_target(context) &&
+  // A GPU's caches do not hold what one image leaves for its next step.
+  const seer_target *target = seer_context_target(context);
+  bool is_wanted = target && target->kind == SEER_TARGET_CPU &&
       strcmp(seer_context_str(context, SEER_OPT_IMAGES), "whole") != 0;
   if (n < 2 || !is_wanted) return SEER_OK;
   seer_arena *scratch = seer_arena_create("images");

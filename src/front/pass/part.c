@@ -12,9 +12,11 @@
 // themselves. What is a view of a part goes with it.
 // A part must be made whole by a kernel of ours and read by kernels only, as those know pitches; it
 // must not be the caller's, a constant, or another whole's part already. What fails is copied by
-// itself. A Concat is left as it is if that would not move less than what fuse.c makes of it: what
-// only a Concat reads is computed in its kernel, and what follows it may be, too.
-// requires: sorted, resolved, laid out. provides: seer_value.base, offset, pitch.
+// itself. Accesses of several elements count on where a part begins: at a multiple of as many bytes
+// as the target's code wants (align_for). A Concat is left as it is if that would not move less
+// than what fuse.c makes of it: what only a Concat reads is computed in its kernel, and what
+// follows it may be, too. requires: sorted, resolved, laid out. provides: seer_value.base, offset,
+// pitch.
 #include <string.h>
 
 #include "base/roots.h"
@@ -32,6 +34,7 @@ typedef struct {
   uint32_t *root;  // by value: one of its ring
   uint32_t *taken_by;  // by root: the last node that wants the ring as its part
   bool *is_size;  // by value
+  int64_t align;  // parts begin at multiples of so many bytes
   uint32_t n_known, n_ring;  // nodes and values that these know
 } parter;
 
@@ -79,8 +82,15 @@ static seer_val whole_of(const seer_node *node) {
   return node->op->joins_parts ? node->out[0] : node->in[0];
 }
 
-// Part k of `node`, as `part` has it, within what its whole is part of.
-static bool place_as(const seer_graph *graph, const seer_node *node, uint32_t k,
+// Of a target's code: the runtime asks for no more than an element, items of a GPU may read and
+// write 16 bytes at a time. (None: a graph alone, as tests have it.)
+static int64_t align_for(const seer_target *target) {
+  bool has_items = target && target->kind != SEER_TARGET_CPU;
+  return has_items ? SEER_TARGET_ITEMS_ALIGN : SEER_PLAN_PART_ALIGN;
+}
+
+// Part k of `node`, as `part` has it, within what its whole is part of. `align` in bytes.
+static bool place_as(const seer_graph *graph, int64_t align, const seer_node *node, uint32_t k,
     const seer_value *part, part_place *out_place) {
   int64_t start[SEER_MAX_RANK];
   seer_val whole = whole_of(node);
@@ -90,12 +100,12 @@ static bool place_as(const seer_graph *graph, const seer_node *node, uint32_t k,
     return false;
   out_place->base = of->base.i ? of->base : whole;
   out_place->offset += of->base.i ? of->offset : 0;
-  return out_place->offset * seer_dtype_bytes(of->dtype) % SEER_PLAN_PART_ALIGN == 0;
+  return out_place->offset * seer_dtype_bytes(of->dtype) % align == 0;
 }
 
-static bool place_in(
-    const seer_graph *graph, const seer_node *node, uint32_t k, part_place *out_place) {
-  return place_as(graph, node, k, seer_graph_value(graph, part_of(node, k)), out_place);
+static bool place_in(const parter *p, const seer_node *node, uint32_t k, part_place *out_place) {
+  const seer_value *part = seer_graph_value(p->graph, part_of(node, k));
+  return place_as(p->graph, p->align, node, k, part, out_place);
 }
 
 bool seer_pass_is_in_place(const seer_graph *graph, const seer_node *node) {
@@ -106,7 +116,8 @@ bool seer_pass_is_in_place(const seer_graph *graph, const seer_node *node) {
     part_place place;
     if (v.i == 0) continue;
     const seer_value *part = seer_graph_value(graph, v);
-    if (part->base.i == 0 || !place_in(graph, node, k, &place)) return false;
+    if (part->base.i == 0 || !place_as(graph, SEER_PLAN_PART_ALIGN, node, k, part, &place))
+      return false;
     if (part->base.i != place.base.i || part->offset != place.offset || part->pitch != place.pitch)
       return false;
     n_placed++;
@@ -214,7 +225,7 @@ static void settle_part(parter *p, uint32_t node, uint32_t k, bool fits) {
       seer_graph_value(p->graph, part)->producer = (seer_node_id){node};
     }
   }
-  bool has_place = place_in(p->graph, &p->graph->node[node], k, &place);
+  bool has_place = place_in(p, &p->graph->node[node], k, &place);
   SEER_ASSERT(has_place, "'%s': part %u has no place", p->graph->node[node].name, k);
   set_place(p, part, &place);
 }
@@ -228,7 +239,7 @@ static bool has_places(const parter *p, const seer_node *node) {
     seer_value part = *seer_graph_value(p->graph, part_of(node, k));
     part.has_layout = of->has_layout;
     memcpy(part.order, of->order, sizeof part.order);
-    if (part.constant || !place_as(p->graph, node, k, &part, &place)) return false;
+    if (part.constant || !place_as(p->graph, p->align, node, k, &part, &place)) return false;
   }
   return true;
 }
@@ -256,7 +267,7 @@ static void give(parter *p, uint32_t node) {
   for (uint32_t k = 0; k < n_out; k++) {
     part_place place;
     if (n->out[k].i == 0) continue;
-    fits[k] = place_in(p->graph, n, k, &place) && can_place(p, n->out[k], place.pitch);
+    fits[k] = place_in(p, n, k, &place) && can_place(p, n->out[k], place.pitch);
     int64_t elems = seer_value_elems(seer_graph_value(p->graph, n->out[k]));
     all += elems;
     free += fits[k] ? elems : 0;
@@ -306,7 +317,7 @@ static void join(parter *p, uint32_t node) {
   for (uint32_t k = 0; k < n_in; k++) {
     part_place place;
     uint32_t root = p->root[n->in[k].i];
-    fits[k] = place_in(p->graph, n, k, &place) && p->taken_by[root] != node &&
+    fits[k] = place_in(p, n, k, &place) && p->taken_by[root] != node &&
         can_place(p, n->in[k], place.pitch) && !is_given(p, n->in[k]);
     if (fits[k]) p->taken_by[root] = node;
     const seer_value *part = seer_graph_value(p->graph, n->in[k]);
@@ -417,13 +428,13 @@ static void find_rings(parter *p) {
 }
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
-  (void)context;
   seer_arena *scratch = seer_arena_create("part");
   bool is_changed = gather_operands(graph, scratch);
   if (is_changed) seer_pass_remove_dead(graph);
   seer_status status = is_changed ? seer_graph_sort(graph) : SEER_OK;
   parter p = {.graph = graph,
       .scratch = scratch,
+      .align = align_for(seer_context_target(context)),
       .n_known = (uint32_t)graph->n_node,
       .n_ring = (uint32_t)graph->n_value};
   seer_group *group;

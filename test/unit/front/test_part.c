@@ -202,6 +202,50 @@ static void views_go_with_their_parts(void **state) {
   assert_int_equal(count_steps(network, SEER_STEP_COPY), 0);
 }
 
+// What a part's bytes begin at, as the pass has it for a target.
+static seer_graph *placed_for(const char *target, const char *text) {
+  seer_context *context;
+  seer_graph *graph;
+  must(seer_context_create(&context));
+  must(seer_context_set(context, "target", target));
+  must(seer_context_find_any_target(context));
+  must(seer_graph_parse("test", text, strlen(text), arena, &graph));
+  must(seer_front_resolve(graph, "", NULL));
+  must(seer_front_run_passes(context, graph));
+  seer_context_destroy(context);
+  return graph;
+}
+
+// Items of a GPU read and write 16 bytes at a time. 2 and 6 channels of f32, 4 and 4; of f64 2 and
+// 2.
+static void items_want_16_bytes(void **state) {
+  (void)state;
+  static const struct {
+    const char *type;
+    int first, second;  // channels
+    bool is_part;  // for items
+  } cases[] = {{"f32", 6, 2, false}, {"f32", 4, 3, true}, {"f32", 2, 6, false}, {"f32", 8, 4, true},
+      {"f64", 1, 3, false}, {"f64", 2, 1, true}};
+  static const char *const targets[] = {"cpu", "cuda:sm_90", "opencl:generic"};
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    for (size_t t = 0; t < SEER_COUNT_OF(targets); t++) {
+      const char *text = seer_arena_printf(arena,
+          "graph \"g\" { input %%x %s[1,3,2,%d] input %%y %s[1,3,2,%d]\n"
+          "%%a %s = Relu \"a\" v14 (%%x)\n%%b %s = Relu \"b\" v14 (%%y)\n"
+          "%%c %s = Concat \"c\" v13 (%%a, %%b) {axis=3}\n"
+          "%%l %s = Softmax \"l\" v13 (%%a) {axis=1} %%r %s = Softmax \"r\" v13 (%%b) {axis=1}\n"
+          "%%d %s = Softmax \"d\" v13 (%%c) {axis=1} output %%d output %%l output %%r }",
+          cases[k].type, cases[k].first, cases[k].type, cases[k].second, cases[k].type,
+          cases[k].type, cases[k].type, cases[k].type, cases[k].type, cases[k].type);
+      const seer_graph *graph = placed_for(t == 0 ? "native" : targets[t], text);
+      bool is_part = value_of(graph, "b")->base.i != 0;
+      if (is_part != (t == 0 || cases[k].is_part))
+        fail_msg("%s, %d and %d channels of %s: %s", targets[t], cases[k].first, cases[k].second,
+            cases[k].type, is_part ? "a part" : "no part");
+    }
+  }
+}
+
 // What runs on the host knows no pitch.
 static void hosts_read_values_of_their_own(void **state) {
   (void)state;
@@ -249,6 +293,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(what_cannot_be_part_is_copied_alone, setup, teardown),
       cmocka_unit_test_setup_teardown(wholes_that_stay_kernels, setup, teardown),
       cmocka_unit_test_setup_teardown(views_go_with_their_parts, setup, teardown),
+      cmocka_unit_test_setup_teardown(items_want_16_bytes, setup, teardown),
       cmocka_unit_test_setup_teardown(hosts_read_values_of_their_own, setup, teardown),
       cmocka_unit_test_setup_teardown(false_places_are_refused, setup, teardown),
   };
