@@ -50,13 +50,33 @@ static void add_tiled(const seer_frame *frame, uint32_t stage, seer_block_shape 
   out->operands = operands_of(frame, stage);
 }
 
+// Loads of an element, those of what is inlined too.
+static int64_t loads_of(const seer_frame *frame, uint32_t stage) {
+  const seer_access_table *table = frame->sketch->dag->access;
+  int64_t n = table->first_load[stage + 1] - table->first_load[stage];
+  for (uint32_t p = 0; p < stage; p++) {
+    if ((table->readers[p] >> stage & 1) && frame->stage[p].place == SEER_PLACE_INLINE)
+      n = seer_min_i64(n + loads_of(frame, p), INT32_MAX);
+  }
+  return n;
+}
+
+static void add_flat(const seer_frame *frame, uint32_t stage, seer_block_shape *out) {
+  const seer_sketch_stage *sketch = &frame->sketch->stage[stage];
+  for (uint32_t d = 0; d < frame->sketch->dag->stage[stage].n_space; d++)
+    out->sums = times(out->sums, sketch->step[d]);
+  // Of a transform's tile all that is read is held.
+  if (out->sums > 1) out->operands = times(loads_of(frame, stage), frame->stage[stage].flat.width);
+  out->sums = times(out->sums, frame->stage[stage].flat.width);
+}
+
 void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_shape *out) {
   const seer_sketch *sketch = frame->sketch;
   const seer_frame_stage *at_root = &frame->stage[root];
   *out = (seer_block_shape){.sums = 1, .apart = 1, .copies = 1};
   out->blocks = seer_min_i64(seer_frame_parts(frame, root), INT32_MAX);
   out->items = at_root->is_flat ? at_root->flat.items : seer_frame_items(at_root);
-  if (at_root->is_flat) out->sums = at_root->flat.width;
+  if (at_root->is_flat) add_flat(frame, root, out);
   if (at_root->tree_items > 0) {
     uint32_t value = sketch->dag->stage[root].out[0];
     out->items = at_root->tree_items;
@@ -96,6 +116,9 @@ static seer_reject check_kernel(
   if (shape.apart > MAX_APART) return SEER_REJECT_UNROLL;
   if (shape.copies > MAX_COPIES) return SEER_REJECT_UNROLL;
   int64_t registers = gpu->max_item_registers ? gpu->max_item_registers : MAX_ITEM_REGISTERS;
+  // All items of a block are in hand at the same time.
+  if (gpu->n_registers > 0)
+    registers = seer_min_i64(registers, gpu->n_registers / seer_max_i64(shape.items, 1));
   if (list->space == SEER_SPACE_FULL && registers_of(&shape) > registers)
     return SEER_REJECT_REGISTERS;
   if (frame->stage[root].is_flat) return SEER_REJECT_NONE;

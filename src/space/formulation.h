@@ -16,6 +16,7 @@ typedef struct {
       const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance);
   // Whether it is in the space ansor too, for this DAG; NULL: never.
   bool (*is_ansor)(const seer_dag *dag);
+  bool is_for_gpus;  // the rules of GPUs know its transforms
   // The analytic estimate does not tell when it is faster than the others: not without trials.
   bool needs_trials;
 } seer_formulation;

@@ -394,13 +394,20 @@ static void fill_tree(filler *f, uint32_t stage, int64_t n_elems) {
   s->flat = (seer_frame_flat){.n_groups = n_elems, .n_steps = n_elems, .items = 1, .width = 1};
 }
 
+// Elements of a tile that an item makes together, besides neighbours. More of them than this, and
+// there are fewer neighbours.
+#define MAX_FLAT_TILE 64
+
 static void fill_flat(filler *f, uint32_t stage) {
   const seer_sketch_stage *sketch = &f->sketch->stage[stage];
   const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
   const seer_target_gpu *gpu = &f->list->target->gpu;
   seer_frame_stage *s = &f->frame->stage[stage];
-  int64_t n_elems = 1, row = dag->n_space > 0 ? s->region[dag->n_space - 1] : 1;
-  for (uint32_t d = 0; d < dag->n_space; d++) n_elems *= s->region[d];
+  int64_t n_elems = 1, row = dag->n_space > 0 ? s->region[dag->n_space - 1] : 1, tile = 1;
+  for (uint32_t d = 0; d < dag->n_space; d++) {
+    n_elems *= seer_ceil_div(s->region[d], sketch->step[d]);
+    tile *= sketch->step[d];
+  }
   if (sketch->is_tree) {
     fill_tree(f, stage, n_elems);
     return;
@@ -410,7 +417,10 @@ static void fill_flat(filler *f, uint32_t stage) {
     const seer_knob *knob = &f->sketch->knob[sketch->width_knob];
     (void)choose(f, sketch->width_knob);
     uint16_t *value = &f->knob[sketch->width_knob];
-    while (*value > 0 && row % seer_knob_number(f->list, knob, *value) != 0) (*value)--;
+    while (*value > 0 &&
+        (row % seer_knob_number(f->list, knob, *value) != 0 ||
+            tile * seer_knob_number(f->list, knob, *value) > MAX_FLAT_TILE))
+      (*value)--;
     width = seer_knob_number(f->list, knob, *value);
   }
   if (sketch->items_knob != SEER_NO_KNOB) {

@@ -30,8 +30,9 @@ typedef enum {
 } seer_place;
 
 // A FLAT stage's spatial axes have no loops: the elements of its region, its dimensions row by row,
-// are dealt out in groups of `width` neighbours along the last one. Step s gives group s * items +
-// i to item i. At the root the steps are blocks; of a stage that is AT its block goes through them.
+// are dealt out in groups of `width` neighbours along the last one, and of a transform's tile
+// (step[] of its sketch) along the others. Step s gives group s * items + i to item i. At the root
+// the steps are blocks; of a stage that is AT its block goes through them.
 typedef struct {
   int64_t n_groups, n_steps;
   int64_t items, width;

@@ -120,7 +120,8 @@ typedef struct {
   uint16_t vector_lanes;  // elements of a full vector of its values
   uint8_t max_parallel;  // leading loops that may be parallel
   uint8_t block_depth;  // leading loops in which blocks of other stages are computed
-  // by axis: extent of its fixed loop (knobs count these); 1: none
+  // by axis: extent of its fixed loop (knobs count these; of a FLAT stage, elements that an item
+  // makes together); 1: none
   uint8_t step[SEER_DAG_MAX_AXES];
   uint16_t tile_copies;  // product of the extents of the tile's loops without knobs
   // knob of (axis, level as in its name); SEER_NO_KNOB

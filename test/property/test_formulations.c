@@ -1,11 +1,15 @@
 // Random schedules of the sketches of formulations, Winograd's, Strassen's and words of bytes: the
 // loops and the compiled code give what the direct DAG gives, at odd extents; products in blocks
-// were met.
+// were met. Winograd's for GPUs, too: judged, as loops in any order of items, as vector code with
+// all items of a block side by side, and without items by LLVM.
 // SEER_TEST: timeout=300 cost=25
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
+#include "code/gen/generate.h"
+#include "setup/target.h"
+#include "space/items/items.h"
 #include "space/lower.h"
 #include "support/byte_net.h"
 #include "support/jit_check.h"
@@ -105,6 +109,87 @@ static void test_winograd(void **state) {
   assert_true(c.n_at_root >= 20);
 }
 
+// As vector code, all items of a block side by side.
+static const char *check_items(
+    const loop_expect *expect, const seer_schedule *schedule, uint64_t seed, seer_arena *arena) {
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  seer_loop *loop = NULL;
+  seer_vec_code *code = NULL;
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  must(seer_loop_lower(expect->list, schedule, arena, &loop));
+  void **data = loop_expect_data(expect, sketch, loop, arena);
+  must(seer_gen_code(loop, &machine, "items", arena, &code));
+  must(seer_vec_verify(code));
+  must(seer_vec_eval(code, data, &rng));
+  return loop_expect_compare(expect, sketch, loop, data, arena);
+}
+
+static const char *check_serial(jit_runner *runner, const loop_expect *expect,
+    const seer_schedule *schedule, uint64_t seed, seer_arena *arena) {
+  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  seer_loop *loop = NULL;
+  must(seer_loop_lower(expect->list, schedule, arena, &loop));
+  loop = seer_items_serial(loop);
+  void **data = loop_expect_data(expect, sketch, loop, arena);
+  const char *wrong = jit_run(runner, loop, data, seed, arena);
+  return wrong ? wrong : loop_expect_compare(expect, sketch, loop, data, arena);
+}
+
+// All of them but one that the direct form is.
+static void check_blocks(jit_runner *runner, const loop_expect *expect, uint64_t seed) {
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  for (uint32_t s = 1; s < expect->list->n; s++) {
+    for (uint32_t n = 0; n <= N_SAMPLES; n++) {
+      seer_arena *arena = seer_arena_create("candidate");
+      seer_schedule schedule;
+      seer_reject reject = SEER_REJECT_NONE;
+      seer_schedule_default(expect->list, s, &schedule);
+      if (n > 0) reject = seer_schedule_sample(expect->list, s, &rng, &schedule, NULL);
+      const char *wrong = NULL;
+      if (reject == SEER_REJECT_NONE)
+        wrong = loop_check(expect, &schedule, SEER_LOWER_FAULT_NONE, seed, arena, NULL);
+      if (reject == SEER_REJECT_NONE && !wrong) wrong = check_items(expect, &schedule, seed, arena);
+      if (reject == SEER_REJECT_NONE && !wrong)
+        wrong = check_serial(runner, expect, &schedule, seed, arena);
+      if (wrong)
+        fail_msg("%.2000s\n%s", seer_schedule_print(expect->list, &schedule, arena), wrong);
+      seer_arena_destroy(arena);
+    }
+  }
+}
+
+static void test_winograd_of_items(void **state) {
+  (void)state;
+  jit_runner *runner = jit_runner_create(NULL);
+  static const char *const names[] = {"cuda:h100", "opencl:generic"};
+  uint32_t n_sketches = 0, n_ansor = 0;
+  for (size_t k = 0; k < SEER_COUNT_OF(nets); k++) {
+    seer_arena *arena = seer_arena_create("net");
+    const seer_dag *dag = winograd_net_build(&nets[k], arena);
+    seer_target target;
+    must(seer_target_parse(names[k % SEER_COUNT_OF(names)], arena, &target));
+    seer_sketch_list *list;
+    must(seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list));
+    for (uint32_t s = 0; s < list->n; s++)
+      n_sketches += strstr(list->sketch[s]->signature, "/transform(wv)") != NULL;
+    check_blocks(runner, loop_expect_make(list, k + 1, arena), k + 1);
+    // TVM's own, where it takes it
+    winograd_net wide = nets[k];
+    wide.oc = 80;
+    must(seer_sketch_generate(
+        winograd_net_build(&wide, arena), &target, SEER_SPACE_ANSOR, arena, &list));
+    for (uint32_t s = 0; s < list->n; s++)
+      n_ansor += strcmp(list->sketch[s]->formulation, "winograd4") == 0;
+    seer_arena_destroy(arena);
+  }
+  jit_runner_destroy(runner);
+  assert_true(n_sketches >= 8);
+  assert_int_equal(n_ansor, 4);  // one each, of those of stride 1
+}
+
 static void test_strassen(void **state) {
   (void)state;
   jit_runner *runner = jit_runner_create(NULL);
@@ -190,6 +275,7 @@ static void test_bytes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd),
-      cmocka_unit_test(test_strassen), cmocka_unit_test(test_bytes)};
+      cmocka_unit_test(test_winograd_of_items), cmocka_unit_test(test_strassen),
+      cmocka_unit_test(test_bytes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,10 +19,9 @@
 #define PER_INDEX 4
 #define PER_ADDRESS 2  // of two registers one is often shared, or in a constant
 #define PER_NEAR 3
-#define PER_FAR 4
 #define MOST_NEAR 64  // begun ahead
-#define FIRST_FAR 48  // far loads that cost no more than what they give
-#define MOST_FAR 208
+// Where far loads are all that counts, as in a transform: they, their addresses, and this.
+#define BESIDES_FAR 8
 
 typedef struct {
   const seer_vec_code *code;
@@ -105,7 +104,9 @@ static void find_loads(finder *f, seer_vec_block block) {
     if (is_wall(node)) near = far = 0;
     if (!seer_vec_is_load(node) || node->buf == SEER_VEC_NO_BUF || f->same[id] != 0) continue;
     bool is_near = f->code->loop->buf[node->buf].storage == SEER_STORE_WORKGROUP;
-    *(is_near ? &near : &far) += registers_of(node);
+    // One that is masked has its condition beside it.
+    bool is_masked = node->op == SEER_VEC_LOAD_MASKED;
+    *(is_near ? &near : &far) += registers_of(node) + is_masked;
     f->most.near = near > f->most.near ? near : f->most.near;
     f->most.far = far > f->most.far ? far : f->most.far;
   }
@@ -263,11 +264,10 @@ static void pass_block(finder *f, seer_vec_block block, bool *live) {
 
 static uint32_t estimate(const seer_gpu_registers *r) {
   uint32_t near = r->near < MOST_NEAR ? r->near : MOST_NEAR;
-  uint32_t far = r->far < MOST_FAR ? r->far : MOST_FAR;
   uint32_t quarters = BESIDES + PER_VALUE * r->values + PER_INDEX * r->indices +
-      PER_ADDRESS * r->addresses + PER_NEAR * near +
-      PER_FAR * (far > FIRST_FAR ? far - FIRST_FAR : 0);
-  return quarters / 4;
+      PER_ADDRESS * r->addresses + PER_NEAR * near;
+  uint32_t of_far = BESIDES_FAR + r->addresses + r->far;
+  return quarters / 4 > of_far ? quarters / 4 : of_far;
 }
 
 seer_gpu_registers seer_gpu_estimate_registers(const seer_vec_code *code, uint32_t phase) {

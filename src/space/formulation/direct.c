@@ -15,5 +15,8 @@ static bool is_always(const seer_dag *dag) {
 }
 
 extern const seer_formulation seer_formulation_direct;
-const seer_formulation seer_formulation_direct = {
-    .name = "direct", .doc = "the DAG as it is", .make = make, .is_ansor = is_always};
+const seer_formulation seer_formulation_direct = {.name = "direct",
+    .doc = "the DAG as it is",
+    .make = make,
+    .is_ansor = is_always,
+    .is_for_gpus = true};

@@ -428,11 +428,14 @@ extern const seer_formulation seer_formulation_winograd2, seer_formulation_winog
     seer_formulation_winograd2s;
 const seer_formulation seer_formulation_winograd2 = {.name = "winograd2",
     .doc = "3x3 convolutions by F(2x2,3x3): 2.25 times fewer products",
+    .is_for_gpus = true,
     .make = make2};
 const seer_formulation seer_formulation_winograd4 = {.name = "winograd4",
     .doc = "3x3 convolutions by F(4x4,3x3): 4 times fewer products",
+    .is_for_gpus = true,
     .make = make4,
     .is_ansor = is_taken_by_tvm};
 const seer_formulation seer_formulation_winograd2s = {.name = "winograd2s",
     .doc = "3x3 convolutions of stride 2 by F(2,2) x F(2,2): 1.44 times fewer products",
+    .is_for_gpus = true,
     .make = make2s};

@@ -23,7 +23,7 @@ void seer_lower_number(seer_lower *lower, uint32_t s, const seer_expr *step, see
 }
 
 void seer_lower_deal(seer_lower *lower, uint32_t s, const seer_linear *number, uint32_t first,
-    uint32_t n_axis, const int64_t *length, int64_t width, seer_lower_block *block) {
+    uint32_t n_axis, const int64_t *length, const int64_t *step, seer_lower_block *block) {
   seer_expr_pool *pool = &lower->loop->expr;
   uint32_t n_moving = 0;
   int64_t left = 1;
@@ -35,20 +35,19 @@ void seer_lower_deal(seer_lower *lower, uint32_t s, const seer_linear *number, u
   bool is_first = true;
   for (uint32_t a = 0; a < n_axis; a++) {
     seer_linear *out = &lower->stage[s].dealt[first + a];
-    int64_t factor = a + 1 == n_axis ? width : 1;
     *out = (seer_linear){.constant = 0};
     if (length[a] == 1) continue;
     left /= length[a];
     bool ok;
     if (n_moving == 1) {
-      ok = seer_linear_add(out, number, factor);
+      ok = seer_linear_add(out, number, step[a]);
     } else {
       seer_expr at = e;
       if (left > 1) at = seer_expr_binary(pool, SEER_EXPR_DIV, at, seer_expr_i(pool, left));
       if (!is_first) at = seer_expr_binary(pool, SEER_EXPR_MOD, at, seer_expr_i(pool, length[a]));
       const char *name = name_of(lower, s, lower->dag->stage[s].axis[first + a].name);
       uint32_t var = seer_lower_let(lower, name, 0, length[a] - 1, at, s, block);
-      ok = seer_linear_add_term(out, seer_expr_var(pool, var), factor);
+      ok = seer_linear_add_term(out, seer_expr_var(pool, var), step[a]);
     }
     SEER_ASSERT(ok, "stage %u: what its number comes to", s);
     is_first = false;

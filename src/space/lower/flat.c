@@ -5,6 +5,7 @@
 //       let @e = @b * items + @t
 //       let @y = @e / columns, @x = @e % columns
 //       [reductions] vector @v < width { store [@y, @x * width + @v] }
+// Of a transform's tile an item makes all elements: unroll @i < step around the vector loop.
 #include "space/lower/lower.h"
 
 // Steps of a fetch that are written out, so that their loads are on their way at the same time.
@@ -23,10 +24,12 @@ static seer_expr var_of(seer_lower *lower, const seer_lower_open *open) {
 static void deal(seer_lower *lower, uint32_t s, const seer_linear *group, seer_lower_block *block) {
   const seer_frame_stage *frame = &lower->frame->stage[s];
   uint32_t n_space = lower->dag->stage[s].n_space;
-  int64_t length[SEER_DAG_MAX_AXES];
-  for (uint32_t d = 0; d < n_space; d++)
-    length[d] = frame->region[d] / (d + 1 == n_space ? frame->flat.width : 1);
-  seer_lower_deal(lower, s, group, 0, n_space, length, frame->flat.width, block);
+  int64_t length[SEER_DAG_MAX_AXES], step[SEER_DAG_MAX_AXES];
+  for (uint32_t d = 0; d < n_space; d++) {
+    step[d] = lower->sketch->stage[s].step[d] * (d + 1 == n_space ? frame->flat.width : 1);
+    length[d] = seer_ceil_div(frame->region[d], step[d]);
+  }
+  seer_lower_deal(lower, s, group, 0, n_space, length, step, block);
 }
 
 static seer_status deal_items(seer_lower *lower, uint32_t s, const seer_expr *step,
@@ -92,20 +95,39 @@ seer_status seer_lower_flat(
   return status;
 }
 
-seer_status seer_lower_neighbours(
-    seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block) {
+// The elements of dimension `d` that a group has, and what is inside of them.
+static seer_status emit_elements(
+    seer_lower *lower, uint32_t s, uint32_t d, seer_lower_emit emit, seer_lower_block *block) {
   const seer_frame_stage *frame = &lower->frame->stage[s];
-  if (!frame->is_flat || frame->flat.width == 1) return emit(lower, s, block);
-  seer_linear *last = &lower->stage[s].dealt[lower->dag->stage[s].n_space - 1], before = *last;
-  seer_loop_node node = {.stage = s, .extent = frame->flat.width, .ann = SEER_LOOP_VECTOR};
-  seer_lower_open open = seer_lower_open_for(lower, name_of(lower, s, "neighbour"), node, block);
+  uint32_t n_space = lower->dag->stage[s].n_space;
+  if (d == n_space) return emit(lower, s, block);
+  bool is_last = d + 1 == n_space;
+  int64_t n = is_last ? frame->flat.width : lower->sketch->stage[s].step[d];
+  if (n == 1) return emit_elements(lower, s, d + 1, emit, block);
+  seer_linear *at = &lower->stage[s].dealt[d], before = *at;
+  seer_loop_node node = {
+      .stage = s, .extent = n, .ann = is_last ? SEER_LOOP_VECTOR : SEER_LOOP_UNROLL};
+  if (frame->region[d] % n != 0) {
+    seer_linear left = {.constant = frame->region[d]};
+    bool fits = seer_linear_add(&left, at, -1);
+    SEER_ASSERT(fits, "stage %u: one term", s);
+    node.bound = seer_linear_emit(&lower->loop->expr, &left);
+  }
+  seer_lower_open open =
+      seer_lower_open_for(lower, name_of(lower, s, is_last ? "neighbour" : "element"), node, block);
   seer_lower_block body = {0, 0};
-  bool ok = seer_linear_add_term(last, var_of(lower, &open), 1);
+  bool ok = seer_linear_add_term(at, var_of(lower, &open), 1);
   SEER_ASSERT(ok, "stage %u: two terms", s);
-  seer_status status = emit(lower, s, &body);
-  *last = before;
+  seer_status status = emit_elements(lower, s, d + 1, emit, &body);
+  *at = before;
   seer_lower_close_for(lower, &open, &body);
   return status;
+}
+
+seer_status seer_lower_group(
+    seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block) {
+  bool is_dealt = lower->frame->stage[s].is_flat && lower->frame->stage[s].tree_items == 0;
+  return is_dealt ? emit_elements(lower, s, 0, emit, block) : emit(lower, s, block);
 }
 
 seer_expr seer_lower_inside(seer_lower *lower, uint32_t s, const seer_expr *axis) {

@@ -212,7 +212,7 @@ static seer_status emit_loops(
     if (is_reduction && k == init_at) SEER_TRY(emit_init(lower, s, k, block));
   }
   if (k == frame->n_loop)
-    return seer_lower_neighbours(lower, s, is_init ? emit_init_store : emit_plain_store, block);
+    return seer_lower_group(lower, s, is_init ? emit_init_store : emit_plain_store, block);
   if (is_init && frame->loop[k].is_reduce) {
     state->var[k] = SEER_LOWER_NO_VAR;
     return emit_loops(lower, s, k + 1, is_init, block);

@@ -137,10 +137,10 @@ static inline bool seer_lower_is_fetch(const seer_lower *lower, uint32_t s) {
 void seer_lower_number(seer_lower *lower, uint32_t s, const seer_expr *step, seer_expr item,
     int64_t items, int64_t n, seer_linear *out, seer_lower_block *block);
 // Fills state->dealt of stage `s` for its axes [first, first + n_axis): where `number` stands among
-// length[0] x ... x length[n_axis - 1], the last one fastest and counted in steps of `width`. LETs
-// go to `block`.
+// length[0] x ... x length[n_axis - 1], the last one fastest, each counted in steps of step[]
+// elements. LETs go to `block`.
 void seer_lower_deal(seer_lower *lower, uint32_t s, const seer_linear *number, uint32_t first,
-    uint32_t n_axis, const int64_t *length, int64_t width, seer_lower_block *block);
+    uint32_t n_axis, const int64_t *length, const int64_t *step, seer_lower_block *block);
 
 // ---- flat.c
 // The loops that deal out the elements of a FLAT stage, around `emit`, which is given the block
@@ -148,8 +148,9 @@ void seer_lower_deal(seer_lower *lower, uint32_t s, const seer_linear *number, u
 typedef seer_status (*seer_lower_emit)(seer_lower *lower, uint32_t s, seer_lower_block *block);
 seer_status seer_lower_flat(
     seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block);
-// The group's neighbours around `emit`: a VECTOR loop, where it has more than one.
-seer_status seer_lower_neighbours(
+// The group's elements around `emit`: its tile's loops, written out, and a VECTOR loop of
+// neighbours.
+seer_status seer_lower_group(
     seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block);
 // Where all axes at axis[] are inside, of those that a FLAT stage's region may reach beyond; 0:
 // everywhere.

@@ -68,11 +68,14 @@ static int64_t n_reduced(const sharer *h) {
 static void deal_element(
     const sharer *h, const seer_expr *step, seer_expr item, seer_lower_block *block) {
   const seer_dag_stage *stage = &h->lower->dag->stage[h->s];
-  int64_t extent[SEER_DAG_MAX_AXES];
-  for (uint32_t a = 0; a < stage->n_reduce; a++) extent[a] = stage->axis[stage->n_space + a].extent;
+  int64_t extent[SEER_DAG_MAX_AXES], one[SEER_DAG_MAX_AXES];
+  for (uint32_t a = 0; a < stage->n_reduce; a++) {
+    extent[a] = stage->axis[stage->n_space + a].extent;
+    one[a] = 1;
+  }
   seer_linear element;
   seer_lower_number(h->lower, h->s, step, item, h->items, n_reduced(h), &element, block);
-  seer_lower_deal(h->lower, h->s, &element, stage->n_space, stage->n_reduce, extent, 1, block);
+  seer_lower_deal(h->lower, h->s, &element, stage->n_space, stage->n_reduce, extent, one, block);
 }
 
 static void add_up_element(

@@ -3,7 +3,8 @@
 // is local while it is accumulated.
 #include "space/rule.h"
 
-// What a transform reads is addressed by its index axes: a copy of it would serve nothing.
+// What a transform reads is addressed by its index axes: a copy of it would serve nothing. On a GPU
+// it takes the tile out of registers.
 static bool feeds_transform(const seer_plan *plan, uint32_t stage) {
   for (uint32_t c = stage + 1; c < plan->dag->n_stage; c++) {
     bool reads = plan->dag->access->readers[stage] >> c & 1;
@@ -16,7 +17,7 @@ static seer_rule_answer apply(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   bool applies = seer_plan_needs_tiling(plan, stage) && !plan->stage[stage].is_rewritten &&
       seer_plan_has_room(plan) && seer_plan_fusable_reader(plan, stage) < 0 &&
-      !feeds_transform(plan, stage);
+      (!feeds_transform(plan, stage) || seer_plan_is_gpu(context));
   if (!applies) return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_next(context, plan, stage, "cachewrite");
   next->cursor = stage + 1;  // the computing stage is next

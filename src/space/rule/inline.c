@@ -27,7 +27,10 @@ static seer_rule_answer apply(
   bool is_strict = seer_dag_is_inlineable(plan->dag, stage);
   bool is_used_once =
       is_elementwise && (readers & (readers - 1)) == 0 && !seer_dag_needs_tiling(plan->dag, stage);
-  if (!is_strict && !is_gpu && (is_ansor || !is_used_once)) return SEER_RULE_SKIP;
+  // A transform's elements are computed together (transform.c), by its reader if that is no fetch.
+  bool may_repeat = is_gpu && !seer_plan_is_transform(plan, stage);
+  if (is_gpu && s->role == SEER_STAGE_TRANSFORM_IN) return SEER_RULE_SKIP;
+  if (!is_strict && !may_repeat && (is_ansor || !is_used_once)) return SEER_RULE_SKIP;
   // A copy or a broadcast costs nothing to repeat; arithmetic does.
   if (!is_ansor && !is_gpu && feeds_tiled(plan, readers) &&
       seer_dag_stage_flops(plan->dag, stage) > 0)

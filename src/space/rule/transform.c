@@ -1,7 +1,8 @@
 // transform.c - a transform that is written out as sums (formulation/winograd.c), chosen by its
 // index axes: these loops are unrolled whole, so that the choices fold and equal parts of
-// neighbouring elements are computed once; its last axis in lanes. It is never computed inside its
-// reader's inner loops: there it would be repeated.
+// neighbouring elements are computed once; its last axis in lanes, or dealt out to a GPU's items,
+// with the others. It is never computed inside its reader's inner loops: there it would be
+// repeated.
 #include "space/rule.h"
 
 static seer_rule_answer apply(
@@ -14,4 +15,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_transform;
 const seer_rule seer_rule_transform = {
-    "transform", "transforms that choose among sums are unrolled", true, SEER_RULE_CPU, apply};
+    "transform", "transforms that choose among sums are unrolled", true, SEER_RULE_ALL, apply};

@@ -131,7 +131,7 @@ void seer_draw_least_items(
       uint16_t k = stage->factor[a][ITEM];
       if (k == SEER_NO_KNOB) continue;
       int64_t factor = 1;
-      while (2 * factor <= items && factor < dag->axis[a].extent) factor *= 2;
+      while (2 * factor <= seer_min_i64(items, dag->axis[a].extent)) factor *= 2;
       knob[k] = (uint16_t)factor;
       items /= factor;
     }

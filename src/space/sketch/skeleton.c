@@ -221,11 +221,16 @@ static void build_simple(seer_skeleton *b, uint32_t stage, bool is_cut) {
   mine->vector_axis = n > 0 ? space[n - 1] : 0;
 }
 
-// A GPU's stage whose elements are dealt out to items.
+// A GPU's stage whose elements are dealt out to items, those of a transform's tile together.
 static void build_flat(seer_skeleton *b, uint32_t stage) {
+  const seer_dag_stage *s = &b->plan->dag->stage[stage];
   seer_sketch_stage *mine = &b->sketch->stage[stage];
-  uint8_t reduce[SEER_DAG_MAX_AXES];
-  uint32_t n_reduce = seer_skeleton_axes(&b->plan->dag->stage[stage], true, reduce);
+  uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES], small[SEER_DAG_MAX_AXES],
+      lanes[SEER_DAG_MAX_AXES];
+  uint32_t n = seer_skeleton_axes(s, false, space), n_reduce = seer_skeleton_axes(s, true, reduce);
+  if (s->n_reduce == 0) find_steps(b, stage, mine->step, lanes);
+  uint32_t n_small = b->plan->stage[stage].unrolls_small ? take_small(s, space, &n, small) : 0;
+  for (uint32_t k = 0; k < n_small; k++) mine->step[small[k]] = (uint8_t)s->axis[small[k]].extent;
   mine->is_tree = b->plan->stage[stage].is_tree;
   if (!mine->is_tree) add_loops(b, stage, n_reduce, reduce, NULL);
   mine->first_tile_loop = mine->n_loop;

@@ -127,8 +127,7 @@ seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     const seer_formulation *formulation = seer_formulation_table[f];
     bool is_ansor = formulation->is_ansor && formulation->is_ansor(dag);
     if (space == SEER_SPACE_ANSOR && !is_ansor) continue;
-    // The others' transforms have no rules for GPUs yet.
-    if (target->kind != SEER_TARGET_CPU && f > 0) continue;
+    if (target->kind != SEER_TARGET_CPU && !formulation->is_for_gpus) continue;
     double tolerance = 0;
     const seer_dag *its_dag = formulation->make(dag, target, arena, &tolerance);
     if (!its_dag) continue;
