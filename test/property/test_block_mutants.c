@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "space/items/items.h"
-#include "space/items/shadow.h"
 #include "support/block_programs.h"
 #include "support/test.h"
 
@@ -39,14 +38,6 @@ static const char *mutate(const char *text, seer_rng *rng, seer_arena *arena) {
   }
 }
 
-static bool says_of_items(seer_status status) {
-  const char *message = seer_status_message(status);
-  for (int k = SEER_SHADOW_UNWRITTEN; k < SEER_SHADOW_VERDICT_COUNT; k++) {
-    if (strstr(message, seer_shadow_verdict_text((seer_shadow_verdict)k))) return true;
-  }
-  return false;
-}
-
 typedef struct {
   uint32_t unread, passed, of_form, of_items;
 } counts;
@@ -63,7 +54,7 @@ static void try_one(const block_program *program, const char *text, seer_rng *rn
   status = seer_loop_verify(loop);
   if (status && seer_status_code(status) != SEER_CODE_INVALID)
     fail_msg("%s\n%s", seer_status_message(status), text);
-  bool is_of_items = status && says_of_items(status);
+  bool is_of_items = status && block_program_is_of_items(status);
   if (status && !is_of_items) {
     counted->of_form++;
     seer_status_free(status);

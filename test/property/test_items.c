@@ -3,8 +3,6 @@
 // the DAG's interpreter gives, to the bit: run as loops in any order of blocks and items, as vector
 // code with all items of a block side by side, and, of some, without items by LLVM.
 // SEER_TEST: timeout=300 cost=40
-#include <string.h>
-
 #include "code/gen/generate.h"
 #include "setup/target.h"
 #include "space/block_shape.h"
@@ -101,71 +99,9 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
   return wrong ? wrong : check_compiled(c, p, arena);
 }
 
-// Its `at`-th barrier is gone; false: it has fewer.
-static bool leave_out_barrier(seer_loop *loop, uint32_t at) {
-  uint32_t barrier = 0;
-  for (uint32_t id = 1; id < loop->n_node && !barrier; id++) {
-    if (loop->node[id].kind == SEER_NODE_BARRIER && at-- == 0) barrier = id;
-  }
-  for (uint32_t id = 1; id < loop->n_node && barrier; id++) {
-    seer_loop_node *node = &loop->node[id];
-    uint32_t next = loop->node[barrier].next;
-    if (node->next == barrier) node->next = next;
-    if (node->kind == SEER_NODE_FOR && node->body == barrier) node->body = next;
-  }
-  return barrier != 0;
-}
-
-typedef struct {
-  uint64_t n, n_refuted;
-} losses;
-
-// Without one of its barriers a program is refuted, by verify and by the code's interpreter alike;
-// or it did not need it, and comes to the same.
-static const char *check_without_barrier(void *user, const random_program *p, seer_arena *arena) {
-  losses *l = user;
-  const char *text = seer_loop_print(p->loop, arena);
-  for (uint32_t at = 0; at < 3; at++) {
-    seer_loop *loop;
-    must(seer_loop_parse("items", text, strlen(text), arena, &loop));
-    if (!leave_out_barrier(loop, at)) break;
-    random_program without = *p;
-    without.loop = loop;
-    seer_status status = seer_loop_verify(loop);
-    const char *wrong = NULL;
-    l->n++;
-    l->n_refuted += status != NULL;
-    if (status && seer_status_code(status) != SEER_CODE_INVALID)
-      return seer_arena_printf(arena, "%s", seer_status_message(status));
-    if (!status) wrong = check_code(&without, arena);
-    seer_status_free(status);
-    if (wrong) return seer_arena_printf(arena, "only one sees it: %s", wrong);
-  }
-  return NULL;
-}
-
 static void read_targets(seer_target *out, seer_arena *arena) {
   for (uint32_t k = 0; k < SEER_COUNT_OF(target_texts); k++)
     must(seer_target_parse(target_texts[k], arena, &out[k]));
-}
-
-static void barriers_are_missed(void **state) {
-  (void)state;
-  seer_arena *arena = seer_arena_create("targets");
-  seer_target targets[SEER_COUNT_OF(target_texts)];
-  read_targets(targets, arena);
-  losses l = {0, 0};
-  random_programs how = {.targets = targets,
-      .n_targets = SEER_COUNT_OF(targets),
-      .max_sketches = 2,
-      .has_default = true,
-      .n_samples = 2,
-      .check = check_without_barrier,
-      .user = &l};
-  random_programs_check(&how, "without a barrier", 5000, 800);
-  print_message("%u of %u are refuted\n", (unsigned)l.n_refuted, (unsigned)l.n);
-  assert_true(l.n > 100 && l.n_refuted * 3 > l.n * 2);
-  seer_arena_destroy(arena);
 }
 
 static void run_space(seer_space_kind space) {
@@ -207,7 +143,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_of_full),
       cmocka_unit_test(all_of_ansor),
-      cmocka_unit_test(barriers_are_missed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,14 @@
 // test_items_opencl.c - random schedules of random DAGs for GPUs as OpenCL C, on PoCL, which makes
 // code for this processor: with new numbers for each run, hard ones too, and outputs and blocks'
-// memory full of NaN at first they come to what the DAG's interpreter gives, to the bit.
+// memory full of NaN at first they come to what the DAG's interpreter gives, to the bit; and a
+// fetch that is short shows.
 //
 // SEER_PROPERTY_PAIRS=n runs so many in place of some dozens; SEER_TEST_OPENCL=name on the platform
 // that has that in its name (tool/check_gpu.sh: Intel's).
 // SEER_TEST: timeout=300 cost=60
 #include <stdlib.h>
 
+#include "support/drawn_faults.h"
 #include "support/drawn_kernels.h"
 #include "support/opencl_run.h"
 #include "support/test.h"
@@ -18,6 +20,8 @@
 #define MOST_NODES 1500
 #define N_IN_PROGRAM 10  // kernels: what a compiler takes to start is shared
 #define N_RUNS 3  // of each kernel, the last one with hard numbers
+
+#define N_FAULTS 12
 
 typedef struct kernel kernel;
 struct kernel {
@@ -114,6 +118,77 @@ static void they_compute_what_the_dag_does(void **state) {
   seer_arena_destroy(arena);
 }
 
+// A kernel without one of its barriers, with half of a fetch or a fetch that is one item short,
+// where the interpreter says that this is a fault.
+static const char *take_faulty(void *user, const random_program *p, seer_arena *arena) {
+  static const drawn_fault faults[] = {
+      DRAWN_FAULT_NO_BARRIER, DRAWN_FAULT_HALF_FETCH, DRAWN_FAULT_SHORT_FETCH};
+  drawn *d = user;
+  kernel *own = SEER_NEW(d->arena, kernel);
+  const char *wrong;
+  seer_rng rng;
+  if (d->choice.n == d->choice.most || !drawn_has(p, DRAWN_FETCH)) return NULL;
+  seer_rng_init(&rng, p->draw);
+  own->program = *p;
+  own->program.loop =
+      drawn_fault_plant(faults[d->choice.n % SEER_COUNT_OF(faults)], p, &rng, d->arena);
+  if (!own->program.loop) return NULL;
+  seer_vec_code *code =
+      drawn_code(&own->program, seer_arena_printf(d->arena, "k%u", d->choice.n), arena, &wrong);
+  if (!code || code->n > MOST_NODES) return wrong;
+  void **data = loop_expect_data(p->expect, p->sketch, own->program.loop, arena);
+  seer_status status = seer_vec_eval(code, data, &rng);
+  bool is_fault = status != NULL;
+  seer_status_free(status);
+  if (!is_fault) return NULL;
+  own->code = code;
+  *d->end = own;
+  d->end = &own->next;
+  drawn_take(&d->choice, p);
+  return NULL;
+}
+
+// PoCL takes one item after another as far as they need not wait: a block's memory is full of the
+// poison where nothing was fetched, or not yet.
+static void what_is_not_there_shows(void **state) {
+  opencl_runner *runner = *state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target;
+  must(seer_target_parse("opencl:generic", arena, &target));
+  drawn d = {.arena = arena, .choice = {.most = N_FAULTS}};
+  d.end = &d.first;
+  random_programs how = {.targets = &target,
+      .n_targets = 1,
+      .max_sketches = 1,
+      .has_default = true,
+      .n_samples = 1,
+      .check = take_faulty,
+      .user = &d,
+      .lacks = lacks,
+      .keep = arena};
+  random_programs_check(&how, "faults", 31000, 10 * N_FAULTS);
+  const seer_vec_code *codes[N_FAULTS];
+  uint32_t n = 0, n_seen = 0;
+  for (const kernel *k = d.first; k; k = k->next) codes[n++] = k->code;
+  assert_int_equal(n, N_FAULTS);
+  opencl_program *program;
+  const char *wrong = opencl_build(runner, codes, n, arena, &program);
+  if (wrong) fail_msg("%s", wrong);
+  for (const kernel *k = d.first; k; k = k->next) {
+    const random_program *p = &k->program;
+    void **data = loop_expect_data(p->expect, p->sketch, p->loop, arena);
+    wrong = opencl_launch(program, k->code, data, arena);
+    if (wrong) fail_msg("%s", wrong);
+    n_seen += loop_expect_compare(p->expect, p->sketch, p->loop, data, arena) != NULL;
+  }
+  opencl_program_free(program);
+  print_message("%u of %u are seen\n", n_seen, n);
+  // At the end of loops that have barriers it waits of itself, and some read for what is stored
+  // nowhere.
+  assert_true(n_seen * 2 > n);
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
   const char *platform = getenv("SEER_TEST_OPENCL"), *why;
   seer_arena *arena = seer_arena_create("opencl");
@@ -124,7 +199,8 @@ int main(void) {
     return 1;  // tool/deps.sh installs it
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(they_compute_what_the_dag_does, runner)};
+      cmocka_unit_test_prestate(they_compute_what_the_dag_does, runner),
+      cmocka_unit_test_prestate(what_is_not_there_shows, runner)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   opencl_close(runner);
   seer_arena_destroy(arena);

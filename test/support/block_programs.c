@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "space/items/shadow.h"
 #include "support/test.h"
 
 static void product(const float *const *input, float *output, int m, int n, int k, bool is_relu) {
@@ -148,6 +149,14 @@ const char *block_program_compare(
         (double)got[k], (double)want[k]);
   }
   return NULL;
+}
+
+bool block_program_is_of_items(seer_status status) {
+  const char *message = seer_status_message(status);
+  for (int k = SEER_SHADOW_UNWRITTEN; k < SEER_SHADOW_VERDICT_COUNT; k++) {
+    if (strstr(message, seer_shadow_verdict_text((seer_shadow_verdict)k))) return true;
+  }
+  return false;
 }
 
 // ---- faults

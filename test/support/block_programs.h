@@ -4,6 +4,7 @@
 #define SEER_TEST_BLOCK_PROGRAMS_H
 
 #include "base/rng.h"
+#include "base/status.h"
 #include "space/loop.h"
 
 // Inputs are buffers 0 to n_input - 1 of the loop, its one output is buffer n_input; all are f32.
@@ -29,6 +30,9 @@ void **block_program_data(const seer_loop *loop, seer_rng *rng, seer_arena *aren
 // NULL, or where the output is not what the inputs come to.
 const char *block_program_compare(
     const block_program *program, const seer_loop *loop, void *const *data, seer_arena *arena);
+
+// What went wrong is what items do to each other, or a read of what was not written.
+bool block_program_is_of_items(seer_status status);
 
 // A fault: in the text of a program, the `at`-th place of `old` becomes `new`.
 typedef struct {
