@@ -580,7 +580,10 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
     }
     return false;
   }
-  return prove_without_fact(p, x, facts_used) || prove_by_fact(p, x, facts_used, false);
+  // Of quotients that are kept facts say more than their ranges do.
+  if (p->keeps_quotients && prove_by_fact(p, x, facts_used, false)) return true;
+  return prove_without_fact(p, x, facts_used) ||
+      (!p->keeps_quotients && prove_by_fact(p, x, facts_used, false));
 }
 
 // What costs search is tried only where the plain way fails and it would have applied.

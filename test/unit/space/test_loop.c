@@ -251,6 +251,29 @@ static void guards_and_lets(void **state) {
   seer_arena_destroy(arena);
 }
 
+// A fetch decoded by a quotient and a remainder, of which guards say more than their ranges: two of
+// these bound an index of twice as large steps, and only the second one closely enough.
+static void guards_of_quotients(void **state) {
+  (void)state;
+  static const char text[] =
+      "loop fetch { input $x f32[14, 10] of 0 output $y f32[8, 3] of 1 workgroup $f f32[3, 3] of "
+      "2\n"
+      "phase { parallel @y < 4 stage 1 { parallel @x < 2 stage 1 { parallel @o < 2 stage 1 {\n"
+      "alloc $f stage 0 for @k < 3 stage 0 reduce { for @c < 2 stage 0 reduce {\n"
+      "thread @t < 9 stage 0 {\n"
+      "let @a in [0, 2] stage 0 = @t / 3 let @b in [0, 2] stage 0 = @t %% 3\n"
+      "store $f[@a, @b] stage 0 = $x[@y * 4 + @a - 2, @x * 8 + @k * 2 + @c + @b * 2 - 2]\n"
+      "if (@x * 4 + @k + @b < 7) & ((@y * 4 + @a - 2 >= 0) & ((@x * 4 + @k + @b - 1 >= 0) &\n"
+      "(@x * 4 + @k + @b - 1 < %d))) else 0.0 } barrier } } } } } } }";
+  seer_arena *arena = seer_arena_create("test");
+  must(seer_loop_verify(parse(arena, seer_arena_printf(arena, text, 5))));
+  seer_status status = seer_loop_verify(parse(arena, seer_arena_printf(arena, text, 6)));
+  assert_non_null(status);
+  assert_non_null(strstr(seer_status_message(status), "may reach its extent 10"));
+  seer_status_free(status);
+  seer_arena_destroy(arena);
+}
+
 // Reading what was never written is seen: region buffers start as NaN.
 static void unwritten_is_nan(void **state) {
   (void)state;
@@ -305,6 +328,7 @@ int main(void) {
       cmocka_unit_test(verify_refuses),
       cmocka_unit_test(text_refuses),
       cmocka_unit_test(guards_and_lets),
+      cmocka_unit_test(guards_of_quotients),
       cmocka_unit_test(unwritten_is_nan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
