@@ -94,8 +94,9 @@ void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_sh
       continue;
     }
     int64_t bytes = seer_dtype_bytes(sketch->dag->buf[sketch->dag->stage[stage].out[0]].dtype);
-    for (uint32_t d = 0; d < sketch->dag->stage[stage].n_space; d++)
-      bytes = times(bytes, s->region[d]);
+    uint32_t n_space = sketch->dag->stage[stage].n_space;
+    for (uint32_t d = 0; d < n_space; d++)
+      bytes = times(bytes, s->region[d] + (d + 1 == n_space ? s->flat.pad : 0));
     out->workgroup_bytes = seer_min_i64(out->workgroup_bytes + bytes, INT32_MAX);
   }
 }

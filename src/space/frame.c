@@ -423,13 +423,20 @@ static void fill_flat(filler *f, uint32_t stage) {
       (*value)--;
     width = seer_knob_number(f->list, knob, *value);
   }
+  int64_t pad = 0;
+  if (sketch->pad_knob != SEER_NO_KNOB) {
+    const seer_knob *knob = &f->sketch->knob[sketch->pad_knob];
+    (void)choose(f, sketch->pad_knob);
+    if (n_elems == row) f->knob[sketch->pad_knob] = 0;  // there is one
+    pad = seer_knob_number(f->list, knob, f->knob[sketch->pad_knob]);
+  }
   if (sketch->items_knob != SEER_NO_KNOB) {
     const seer_knob *knob = &f->sketch->knob[sketch->items_knob];
     items = seer_knob_number(f->list, knob, choose(f, sketch->items_knob));
   }
   if (sketch->role == SEER_ROLE_FETCH) items = seer_frame_items(&f->frame->stage[sketch->partner]);
   int64_t n_groups = n_elems / width;
-  s->flat = (seer_frame_flat){.n_groups = n_groups, .width = width};
+  s->flat = (seer_frame_flat){.n_groups = n_groups, .width = width, .pad = pad};
   s->flat.items = seer_min_i64(seer_min_i64(items, gpu->max_block_items), n_groups);
   s->flat.n_steps = seer_ceil_div(n_groups, s->flat.items);
 }

@@ -36,6 +36,7 @@ typedef enum {
 typedef struct {
   int64_t n_groups, n_steps;
   int64_t items, width;
+  int64_t pad;  // elements between rows in the block's memory
 } seer_frame_flat;
 
 // What is needed of one dimension of a stage that is AT, at one visit. Its start = constant + sum

@@ -40,6 +40,8 @@ typedef enum {
   SEER_KNOB_UNROLL,
   SEER_KNOB_ITEMS,  // items of the blocks of a FLAT stage: seer_knob_number
   SEER_KNOB_WIDTH,  // neighbours that an item of a FLAT stage makes together: seer_knob_number
+  // elements between the rows of a FETCH in the block's memory: seer_knob_number
+  SEER_KNOB_PAD,
   SEER_KNOB_KIND_COUNT
 } seer_knob_kind;
 
@@ -66,7 +68,7 @@ typedef struct {
 
 #define SEER_NO_KNOB 0xFFFF
 
-// The number that a value of a PARALLEL, UNROLL, ITEMS or WIDTH knob stands for.
+// The number that a value of a PARALLEL, UNROLL, ITEMS, WIDTH or PAD knob stands for.
 uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, uint16_t value);
 
 typedef struct {
@@ -108,10 +110,10 @@ typedef struct {
   // axes have no loops. Without a knob it has a warp's items; a FETCH has those of its partner.
   bool is_flat;
   bool is_tree;  // its reduction is shared by the items of a block, one block a result
-  uint16_t items_knob, width_knob;
+  uint16_t items_knob, width_knob, pad_knob;
   // TILED: whether its register tile may be products of matrices (space/matrix.h)
   uint8_t matrix_depth;  // seer_matrix_depth
-  bool pack_weights;  // weights that it loads by plain axes are packed in read order
+  bool pack_weights;  // TILED, FETCH: weights that it loads by plain axes are packed in read order
   // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; FETCH: the tiled stage that
   // reads it; else SEER_NO_STAGE
   uint8_t partner;

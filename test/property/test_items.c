@@ -21,7 +21,7 @@ typedef struct {
   seer_space_kind space;
   jit_runner *runner;
   uint64_t n, n_compiled;
-  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree;
+  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed;
 } counts;
 
 // What arithmetic says of each kernel, and what is there.
@@ -88,7 +88,10 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
     c->n_flat += f->is_flat && f->place == SEER_PLACE_ROOT;
     c->n_tree += f->tree_items > 0;
     c->n_wide += f->is_flat && f->flat.width > 1;
+    c->n_padded += s->role == SEER_ROLE_FETCH && f->flat.pad > 0;
   }
+  for (uint32_t b = 0; b < p->loop->n_buf; b++)
+    c->n_packed += strstr(p->loop->buf[b].name, ".pack") != NULL;
   seer_reject reject = seer_schedule_check(p->expect->list, p->schedule);
   if (reject != SEER_REJECT_NONE)
     return seer_arena_printf(arena, "refused: %s", seer_reject_name(reject));
@@ -124,6 +127,9 @@ static void run_space(seer_space_kind space) {
       (unsigned)c.n_tree, (unsigned)c.n_barriers);
   bool has_all = c.n_tiled > c.n / 10 && c.n_fetched > c.n / 5 && c.n_flat > c.n / 5 &&
       c.n_wide > c.n / 10 && c.n_tree > c.n / 50;
+  // Beyond Ansor.
+  if (space == SEER_SPACE_FULL) has_all &= c.n_padded > c.n / 50 && c.n_packed > c.n / 100;
+  print_message("%u padded, %u packed\n", (unsigned)c.n_padded, (unsigned)c.n_packed);
   assert_true(has_all && c.n_compiled > c.n / JIT_EVERY / 2);
   jit_runner_destroy(c.runner);
   seer_arena_destroy(arena);

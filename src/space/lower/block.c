@@ -1,4 +1,5 @@
-// block.c - what lowering fills: blocks of nodes, variables; and the faults that tests plant in it.
+// block.c - what lowering fills: blocks of nodes, variables, strides of buffers; and the faults
+// that tests plant in it.
 #include <string.h>
 
 #include "space/lower/lower.h"
@@ -70,6 +71,16 @@ uint32_t seer_lower_let(seer_lower *lower, const char *name, int64_t low, int64_
   lower->def[let.var] = id;
   lower->depth[let.var] = ++lower->n_scope;
   return let.var;
+}
+
+void seer_lower_row_major(seer_loop_buf *buf, int64_t pitch) {
+  int64_t step = pitch;
+  for (uint32_t k = buf->rank; k-- > 0;) {
+    buf->stride[k] = k + 1u == buf->rank ? 1 : step;
+    if (k + 1u < buf->rank) step *= buf->dim[k];
+  }
+  buf->n_elems = buf->rank == 0 ? 1 : buf->dim[0] * buf->stride[0];
+  if (buf->rank == 1) buf->n_elems = seer_max_i64(buf->dim[0], pitch);
 }
 
 const char *seer_lower_fault_name(seer_lower_fault fault) {

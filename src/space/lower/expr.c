@@ -116,16 +116,6 @@ void seer_lower_flatten(seer_lower *lower) {
 
 // ---- buffers
 
-static void row_major(seer_loop_buf *buf, int64_t pitch) {
-  int64_t step = pitch;
-  for (uint32_t k = buf->rank; k-- > 0;) {
-    buf->stride[k] = k + 1u == buf->rank ? 1 : step;
-    if (k + 1u < buf->rank) step *= buf->dim[k];
-  }
-  buf->n_elems = buf->rank == 0 ? 1 : buf->dim[0] * buf->stride[0];
-  if (buf->rank == 1) buf->n_elems = seer_max_i64(buf->dim[0], pitch);
-}
-
 static void local_layout(seer_lower *lower, uint32_t stage, seer_loop_buf *buf) {
   const seer_frame_stage *frame = &lower->frame->stage[stage];
   for (uint32_t k = 0; k < buf->rank; k++) buf->dim[k] = frame->region[k];
@@ -138,7 +128,8 @@ static void local_layout(seer_lower *lower, uint32_t stage, seer_loop_buf *buf) 
   int64_t row = buf->rank ? buf->dim[buf->rank - 1] : 1;
   bool is_cpu = lower->list->target->kind == SEER_TARGET_CPU;
   if (is_cpu) row = seer_loop_local_pitch(buf->dtype, row, lower->list->target->vector_bytes);
-  row_major(buf, row);
+  if (seer_lower_is_fetch(lower, stage)) row += frame->flat.pad;
+  seer_lower_row_major(buf, row);
 }
 
 // A constant stage's value that is not read in loop order: as it is, dense.
@@ -166,11 +157,11 @@ uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
       from->kind == SEER_BUF_STAGE ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
   if (from->kind != SEER_BUF_STAGE) {
     buf.storage = SEER_STORE_INPUT;
-    row_major(&buf, from->pitch);
+    seer_lower_row_major(&buf, from->pitch);
   } else if (place == SEER_PLACE_CONST) {
     buf.storage = SEER_STORE_PACKED;
     buf.pack = whole_pack(lower, dag_buf);
-    row_major(&buf, from->rank ? from->dim[from->rank - 1] : 1);
+    seer_lower_row_major(&buf, from->rank ? from->dim[from->rank - 1] : 1);
   } else if (place == SEER_PLACE_AT) {
     buf.storage = seer_lower_is_fetch(lower, from->stage) ? SEER_STORE_WORKGROUP
         : seer_lower_is_private(lower, from->stage)       ? SEER_STORE_PRIVATE
@@ -179,86 +170,10 @@ uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
   } else {
     SEER_ASSERT(place == SEER_PLACE_ROOT, "buffer %s of a stage that is not computed", from->name);
     buf.storage = from->is_output ? SEER_STORE_OUTPUT : SEER_STORE_SHARED;
-    row_major(&buf, from->pitch);
+    seer_lower_row_major(&buf, from->pitch);
   }
   lower->buf_of[dag_buf] = seer_loop_add_buf(lower->loop, &buf) + 1;
   return lower->buf_of[dag_buf] - 1;
-}
-
-// ---- packed weights
-
-static const seer_loop_node *loop_of(const seer_lower *lower, uint32_t var) {
-  return &lower->loop->node[lower->def[var]];
-}
-
-// Describes the order in which the loops around this place read weight `dag_buf` at `index`; false:
-// not by plain axes.
-static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index, uint32_t n_index,
-    seer_pack *out, seer_expr *out_index) {
-  seer_expr_pool *pool = &lower->loop->expr;
-  int64_t stride[256] = {0};
-  uint8_t dim_of[256] = {0};
-  uint32_t n_found = 0;
-  for (uint32_t d = 0; d < n_index; d++) {
-    seer_linear at;
-    if (!seer_linear_from(pool, index[d], &at) || at.constant != 0) return false;
-    for (uint32_t t = 0; t < at.n; t++) {
-      const seer_expr_node *node = seer_expr_at(pool, at.term[t].atom);
-      if (node->op != SEER_EXPR_VAR || at.term[t].coef < 0) return false;
-      uint32_t place = 0;
-      while (place < lower->n_for && lower->scope[place] != node->ref) place++;
-      if (place == lower->n_for || stride[place] != 0) return false;  // a LET, or in two indices
-      stride[place] = at.term[t].coef;
-      dim_of[place] = (uint8_t)d;
-      n_found++;
-    }
-  }
-  if (n_found > SEER_MAX_RANK) return false;
-  *out = (seer_pack){.source_buf = dag_buf};
-  for (uint32_t place = 0; place < lower->n_for; place++) {
-    if (stride[place] == 0) continue;
-    out_index[out->n] = seer_expr_var(pool, lower->scope[place]);
-    out->dim[out->n++] =
-        (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
-  }
-  return true;
-}
-
-static bool same_pack(const seer_pack *a, const seer_pack *b) {
-  if (a->source_buf != b->source_buf || a->n != b->n) return false;
-  for (uint32_t k = 0; k < a->n; k++) {
-    bool equal = a->dim[k].source_dim == b->dim[k].source_dim &&
-        a->dim[k].stride == b->dim[k].stride && a->dim[k].extent == b->dim[k].extent;
-    if (!equal) return false;
-  }
-  return true;
-}
-
-static uint32_t packed_buf(seer_lower *lower, const seer_pack *pack) {
-  for (uint32_t b = 0; b < lower->loop->n_buf; b++) {
-    const seer_loop_buf *buf = &lower->loop->buf[b];
-    if (buf->storage == SEER_STORE_PACKED && same_pack(buf->pack, pack)) return b;
-  }
-  const seer_dag_buf *from = &lower->dag->buf[pack->source_buf];
-  seer_loop_buf buf = {.name = seer_arena_printf(lower->scratch, "%s.pack", from->name),
-      .dtype = from->dtype,
-      .storage = SEER_STORE_PACKED,
-      .dag_buf = pack->source_buf,
-      .rank = (uint8_t)pack->n};
-  seer_pack *kept = seer_arena_memdup(lower->loop->arena, pack, sizeof(*pack));
-  for (uint32_t k = 0; k < pack->n; k++) buf.dim[k] = pack->dim[k].extent;
-  row_major(&buf, pack->n ? buf.dim[pack->n - 1] : 1);
-  for (uint32_t k = 0; k + 1 < pack->n;
-       k++) {  // planted fault: what another schedule's order would look like
-    seer_pack_dim *x = &kept->dim[k], *y = &kept->dim[k + 1];
-    if (x->source_dim != y->source_dim || x->extent == 1 || y->extent == 1) continue;
-    if (!seer_lower_is_faulty(lower, SEER_LOWER_FAULT_STALE_PACK)) break;
-    int64_t other = x->stride;
-    x->stride = y->stride;
-    y->stride = other;
-  }
-  buf.pack = kept;
-  return seer_loop_add_buf(lower->loop, &buf);
 }
 
 // ---- to loop IR
@@ -303,13 +218,13 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
   bool is_stage = from->kind == SEER_BUF_STAGE;
   seer_place place = is_stage ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
   if (from->kind == SEER_BUF_WEIGHT || place == SEER_PLACE_CONST) {
-    const seer_sketch_stage *sketch = &lower->sketch->stage[em->stage];
-    seer_pack pack;
+    uint32_t n = 0, buf;
     seer_expr order[SEER_MAX_RANK];
-    bool wants = sketch->role == SEER_ROLE_TILED && sketch->pack_weights;
-    if (wants && pack_of(lower, load->ref, at, load->n_index, &pack, order)) {
-      return seer_expr_load_guarded(to, (seer_dtype)load->dtype, packed_buf(lower, &pack), order,
-          pack.n, predicate, otherwise);
+    if (seer_lower_packed(lower, em->stage, load->ref, at, load->n_index, &buf, order, &n)) {
+      // Beyond its ends a pack of what is fetched has zeros.
+      bool is_fetch = seer_lower_is_fetch(lower, em->stage);
+      return seer_expr_load_guarded(to, (seer_dtype)load->dtype, buf, order, n,
+          is_fetch ? (seer_expr){0} : predicate, is_fetch ? (seer_expr){0} : otherwise);
     }
   }
   if (is_stage && seer_lower_has_region(lower, from->stage)) {

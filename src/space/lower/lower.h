@@ -7,7 +7,8 @@
 //   tree.c          reductions that the items of a block share
 //   barrier.c       barriers between what a GPU's items do
 //   region.c        where an attached stage's region starts, which loops need a bound
-//   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
+//   expr.c          inlining, loads of DAG buffers to loads of loop buffers
+//   pack.c          weights in the order in which they are read
 //   simplify.c      integer expressions made smaller by the ranges of their variables
 // A seer_lower lives for one call: what it holds is in its scratch, what comes out in the loop's
 // arena. One thread. Errors: UNSUPPORTED names the stage; the loop is of no use then.
@@ -113,6 +114,7 @@ void seer_lower_leave(seer_lower *lower, const seer_lower_block *block, uint32_t
 // A LET, in scope from here on. Its variable.
 uint32_t seer_lower_let(seer_lower *lower, const char *name, int64_t low, int64_t high,
     seer_expr value, uint32_t stage, seer_lower_block *block);
+void seer_lower_row_major(seer_loop_buf *buf, int64_t pitch);  // strides, of rows `pitch` apart
 bool seer_lower_is_faulty(
     seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
 
@@ -174,6 +176,12 @@ seer_expr seer_lower_expr(
     seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis, seer_expr inside);
 uint32_t seer_lower_buf(
     seer_lower *lower, uint32_t dag_buf);  // loop buffer of a DAG buffer, made when first needed
+
+// ---- pack.c
+// The packed form of weight `dag_buf` that `stage` reads at `index`, and where in it that is, which
+// is inside of it everywhere; false: it has none.
+bool seer_lower_packed(seer_lower *lower, uint32_t stage, uint32_t dag_buf, const seer_expr *index,
+    uint32_t n_index, uint32_t *out_buf, seer_expr *out_index, uint32_t *out_n);
 
 // ---- region.c
 // Axis `axis` of `stage` as a sum over its loops that are open now (the others at 0).

@@ -2,7 +2,8 @@
 // outermost reduction loops into memory that they share (Ansor: AddCacheRead): every operand whose
 // indices are sums, weights too. What an operand is made of element by element is inlined into the
 // copy (inline.c). The copy's loops do not follow the axes: its elements are dealt out one after
-// another (frame.h, FLAT).
+// another (frame.h, FLAT). Beyond Ansor, weights lie in the block's memory, and packed before they
+// are fetched (lower/pack.c), as items read them: neighbours of the output side by side.
 #include "space/rule.h"
 
 // Whether what a step reads of the buffer lies together: no index hangs on data.
@@ -20,11 +21,35 @@ static bool is_fetchable(const seer_dag *dag, uint32_t stage, uint32_t buf) {
   return moves;
 }
 
+// The dimensions of a fetched buffer as they are to lie: those that only the reduction moves along
+// first, then by the output's axes.
+static void order_weights(const seer_dag *dag, uint32_t stage, uint32_t buf, uint8_t *out_order) {
+  const seer_access_table *table = dag->access;
+  uint64_t moving[SEER_MAX_RANK] = {0};
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_access *load = &table->load[k];
+    for (uint32_t d = 0; load->buf == buf && d < load->rank; d++)
+      moving[d] |= seer_access_index(table, load, d)->moving;
+  }
+  uint64_t space = ((uint64_t)1 << dag->stage[stage].n_space) - 1;
+  for (uint32_t n = 0; n < dag->buf[buf].rank; n++) {
+    uint32_t at = n;
+    for (; at > 0 && (moving[out_order[at - 1]] & space) > (moving[n] & space); at--)
+      out_order[at] = out_order[at - 1];
+    out_order[at] = (uint8_t)n;
+  }
+}
+
+static bool is_weight(const seer_dag *dag, uint32_t buf) {
+  const seer_dag_buf *b = &dag->buf[buf];
+  return b->kind == SEER_BUF_WEIGHT ||
+      (b->kind == SEER_BUF_STAGE && dag->stage[b->stage].is_const && !b->is_output);
+}
+
 static seer_rule_answer apply(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   if (!seer_plan_needs_tiling(plan, stage) || plan->stage[stage].is_read_cached)
     return SEER_RULE_SKIP;
-  static const uint8_t order[SEER_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
   seer_plan *next = seer_plan_next(context, plan, stage, NULL);
   const seer_access_table *table = plan->dag->access;
   uint32_t n = 0, seen[SEER_DAG_MAX_BUFFERS], n_seen = 0;
@@ -35,6 +60,9 @@ static seer_rule_answer apply(
     seen[n_seen++] = buf;
     bool may = is_fetchable(plan->dag, stage, buf) && seer_plan_has_room(next);
     if (!may) continue;
+    uint8_t order[SEER_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    if (context->space == SEER_SPACE_FULL && is_weight(plan->dag, buf))
+      order_weights(plan->dag, stage, buf, order);
     seer_plan_cache_read(context, next, stage + n, buf, order, SEER_STAGE_FETCH);
     seer_plan_stage *copy = &next->stage[stage + n];
     copy->is_decided = true;

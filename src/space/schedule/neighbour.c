@@ -206,6 +206,7 @@ static void step(walk *w, uint32_t k, int direction) {
     case SEER_KNOB_UNROLL:
     case SEER_KNOB_ITEMS:
     case SEER_KNOB_WIDTH:
+    case SEER_KNOB_PAD:
       step_choice(w, k, direction);
       break;
     case SEER_KNOB_KIND_COUNT:

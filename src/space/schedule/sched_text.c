@@ -7,6 +7,7 @@
 //     unroll conv 16                    copies of the register tile's body
 //     items relu 128                    of a GPU's block, of a stage whose elements are dealt out
 //     width a.fetch 4                   neighbours that one of its items makes together
+//     pad a.fetch 1                     elements between its rows in the block's memory
 //   }
 // Parsing matches the sketch by its signature and knobs by name; knobs that are not named take the
 // default's value. The result is normalised.
@@ -61,7 +62,8 @@ static size_t axis_part(const char *name) { return (size_t)(strrchr(name, '.') -
 static const char *const number_words[SEER_KNOB_KIND_COUNT] = {[SEER_KNOB_PARALLEL] = "parallel",
     [SEER_KNOB_UNROLL] = "unroll",
     [SEER_KNOB_ITEMS] = "items",
-    [SEER_KNOB_WIDTH] = "width"};
+    [SEER_KNOB_WIDTH] = "width",
+    [SEER_KNOB_PAD] = "pad"};
 
 const char *seer_schedule_print(
     const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena) {
@@ -111,6 +113,7 @@ const char *seer_schedule_print(
       case SEER_KNOB_UNROLL:
       case SEER_KNOB_ITEMS:
       case SEER_KNOB_WIDTH:
+      case SEER_KNOB_PAD:
         seer_text_printf(&text, "\n  %s %s %u", number_words[knob->kind], of,
             seer_knob_number(list, knob, value));
         break;
@@ -227,7 +230,8 @@ static seer_status parse(parser *p) {
     } else if (try_number(p, &kind)) {
       SEER_TRY(parse_number(p, kind));
     } else {
-      return seer_scan_fail(&p->scan, "a step is split, place, parallel, unroll, items or width");
+      return seer_scan_fail(
+          &p->scan, "a step is split, place, parallel, unroll, items, width or pad");
     }
   }
   if (!seer_scan_at_end(&p->scan)) return seer_scan_fail(&p->scan, "text after the schedule");

@@ -24,6 +24,9 @@ static uint16_t unroll_limit(seer_target_kind kind, seer_space_kind space, uint1
   return unroll_limits[kind].limit[space][value];
 }
 
+// None; the next bank for each row; the next four, so that 16 bytes are aligned in all rows.
+static const uint16_t pads[] = {0, 1, 4};
+
 uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, uint16_t value) {
   switch (knob->kind) {
     case SEER_KNOB_UNROLL:
@@ -32,6 +35,8 @@ uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, u
       return (uint16_t)(LEAST_ITEMS << value);
     case SEER_KNOB_WIDTH:
       return (uint16_t)(1 << value);
+    case SEER_KNOB_PAD:
+      return pads[value];
     case SEER_KNOB_FACTOR:
     case SEER_KNOB_LOCATION:
     case SEER_KNOB_PARALLEL:

@@ -358,6 +358,7 @@ static void count_ways(seer_skeleton *b) {
 
 #define ITEMS_VALUES 5  // 32 .. 512
 #define WIDTH_VALUES 3  // 1 .. 4 elements, of f32 16 bytes
+#define PAD_VALUES 3  // none, a bank, 16 bytes
 
 static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
   seer_sketch_stage *stage = &b->sketch->stage[s];
@@ -379,6 +380,9 @@ static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
     stage->items_knob = add_choice(b, s, SEER_KNOB_ITEMS, "items", ITEMS_VALUES);
   if (stage->is_flat && !stage->is_tree && (stage->role == SEER_ROLE_FETCH || is_full))
     stage->width_knob = add_choice(b, s, SEER_KNOB_WIDTH, "width", WIDTH_VALUES);
+  // Weights lie as they are read.
+  if (stage->role == SEER_ROLE_FETCH && is_full && !stage->pack_weights)
+    stage->pad_knob = add_choice(b, s, SEER_KNOB_PAD, "pad", PAD_VALUES);
 }
 
 seer_sketch *seer_skeleton_build(
@@ -401,7 +405,7 @@ seer_sketch *seer_skeleton_build(
     stage->fuse_level = plan->stage[s].fuse_level;
     stage->prefix = plan->stage[s].prefix;
     stage->location_knob = stage->parallel_knob = stage->unroll_knob = SEER_NO_KNOB;
-    stage->items_knob = stage->width_knob = SEER_NO_KNOB;
+    stage->items_knob = stage->width_knob = stage->pad_knob = SEER_NO_KNOB;
     stage->vector_lanes = lanes_of(b, s);
     stage->tile_copies = 1;
     memset(stage->step, 1, sizeof stage->step);
@@ -413,7 +417,9 @@ seer_sketch *seer_skeleton_build(
     }
     if (stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL && !is_gpu)
       stage->matrix_depth = (uint8_t)seer_matrix_depth_of(dag, s, context->target);
-    stage->pack_weights = stage->role == SEER_ROLE_TILED && !is_gpu && has_packable(dag, s);
+    bool packs = is_gpu ? stage->role == SEER_ROLE_FETCH && context->space == SEER_SPACE_FULL
+                        : stage->role == SEER_ROLE_TILED;
+    stage->pack_weights = packs && has_packable(dag, s);
   }
   // Knobs come stage by stage; the fallback stops adding them well before the limit.
   for (uint32_t s = 0; s < dag->n_stage; s++) {
