@@ -83,3 +83,19 @@ seer_status seer_plain_choices(const seer_context *context, const seer_network *
   *out_choices = choices;
   return SEER_OK;
 }
+
+seer_status seer_choice_of_items(const seer_context *context, const seer_network *network,
+    bool is_plain, seer_arena *arena, seer_choice **out_choices) {
+  if (is_plain) return seer_plain_choices(context, network, arena, out_choices);
+  seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    const seer_task *task = &network->task[t];
+    seer_sketch_list *list = NULL;
+    SEER_TRYF(
+        seer_choice_sketches(context, task->dag, arena, &list), "task %u (%s)", t, task->name);
+    choices[t] = (seer_choice){.sketches = list, .origin = SEER_ORIGIN_UNTUNED};
+    seer_schedule_default(list, 0, &choices[t].schedule);
+  }
+  *out_choices = choices;
+  return SEER_OK;
+}

@@ -18,4 +18,10 @@ SEER_MUST_USE seer_status seer_choice_sketches(const seer_context *context, cons
 SEER_MUST_USE seer_status seer_plain_choices(const seer_context *context,
     const seer_network *network, seer_arena *arena, seer_choice **out_choices);
 
+// The same of a GPU, whose kernels nobody has timed: is_plain: as compile -O0; else untuned,
+// which as long as there is no estimate of GPUs is the default schedule of each task's first
+// sketch.
+SEER_MUST_USE seer_status seer_choice_of_items(const seer_context *context,
+    const seer_network *network, bool is_plain, seer_arena *arena, seer_choice **out_choices);
+
 #endif

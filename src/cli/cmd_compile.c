@@ -1,6 +1,7 @@
 // cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so
-// (or an object, or its source) and what belongs to it. Never measures times; what a lower
-// precision changes in the outputs is measured, before anything is written (tune/compile.h).
+// (or an object, its source, or kernels for a GPU) and what belongs to it. Never measures times;
+// what a lower precision changes in the outputs is measured, before anything is written
+// (tune/compile.h).
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,10 @@
 #include "cli/command.h"
 #include "tune/compile.h"
 
-// Words of --emit, and what there is afterwards.
+// Of GPUs, in place of a library: a folder of kernels.
+#define KERNELS "kernels"
+
+// Other words of --emit, and what there is afterwards.
 static const struct {
   const char *word, *file;
 } emits[] = {[SEER_BUILD_LIBRARY] = {"so", "model.so"},
@@ -36,6 +40,38 @@ static void hear_loaded(void *user, const seer_network *network) {
   *start = seer_os_now_ns();
 }
 
+static void tell_kernels(const seer_emitted *done, const char *out_dir, double seconds) {
+  fprintf(stderr, "%u kernels of %u tasks, untuned", done->n_kernel, done->n_task);
+  if (done->n_without) fprintf(stderr, ", %u tasks without one", done->n_without);
+  if (done->n_host)
+    fprintf(stderr, ", %u step%s on the host", done->n_host, done->n_host == 1 ? "" : "s");
+  if (done->register_error > 0)
+    fprintf(stderr, "; %u spill, registers were estimated to %.0f %% (median)", done->n_spilling,
+        100 * done->register_error);
+  fprintf(stderr, "; %s%s: %s/kernels.txt in %.1f s\n", *done->compiler ? "compiled by " : "",
+      *done->compiler ? done->compiler : "not compiled, no OpenCL device is here", out_dir,
+      seconds);
+}
+
+static seer_status run_kernels(seer_compile_request *request) {
+  seer_context *context = request->context;
+  const seer_target *target = seer_context_target(context);
+  char name[SEER_TARGET_NAME_BYTES];
+  seer_target_name(target, name);
+  if (target->kind == SEER_TARGET_CPU)
+    return SEER_FAIL(INVALID,
+        "--emit " KERNELS " is for GPUs, and target %s is a processor: --target cuda:sm_90", name);
+  if (seer_context_bool(context, SEER_OPT_STRICT))
+    return SEER_FAIL(NOT_FOUND, "--strict: target %s: no task of a GPU has a record yet", name);
+  seer_arena *arena = seer_arena_create("kernels");
+  seer_emitted done;
+  uint64_t *start = request->user;
+  seer_status status = seer_compile_kernels(request, arena, &done);
+  if (!status) tell_kernels(&done, request->folder, (double)(seer_os_now_ns() - *start) * 1e-9);
+  seer_arena_destroy(arena);
+  return status;
+}
+
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
@@ -43,15 +79,17 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   const char *emit = seer_context_str(context, SEER_OPT_EMIT);
   size_t kind = 0;
   while (kind + 1 < SEER_COUNT_OF(emits) && strcmp(emit, emits[kind].word) != 0) kind++;
-  SEER_TRY(seer_context_find_target(context));
-  seer_arena *arena = seer_arena_create("model");
+  bool is_kernels = strcmp(emit, KERNELS) == 0;
+  SEER_TRY(is_kernels ? seer_context_find_any_target(context) : seer_context_find_target(context));
   uint64_t start = 0;
-  const seer_compile_request request = {.context = context,
+  seer_compile_request request = {.context = context,
       .model = argv[0],
       .kind = (seer_build_kind)kind,
       .folder = out_dir,
       .hear_loaded = hear_loaded,
       .user = &start};
+  if (is_kernels) return run_kernels(&request);
+  seer_arena *arena = seer_arena_create("model");
   seer_precise precise = {0};
   seer_status status = seer_compile(&request, arena, &precise);
   if (!status) tell(&precise, request.kind, out_dir, (double)(seer_os_now_ns() - start) * 1e-9);
@@ -64,7 +102,8 @@ const seer_command seer_command_compile = {
     .name = "compile",
     .args =
         "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... "
-        "[--target TARGET] [--emit so|obj|c] [--precision bf16|f16|auto [--tolerance X] [-i "
+        "[--target TARGET] [--emit so|obj|c|kernels] [--precision bf16|f16|auto [--tolerance X] "
+        "[-i "
         "NAME=x.npy]...]",
     .doc =
         "writes model.so (or model.o, or C), model.h, weights.bin, model.json from the best "
@@ -72,5 +111,6 @@ const seer_command seer_command_compile = {
         "known; measures no times",
     .min_args = 1,
     .max_args = 1,
+    .takes_gpus = true,
     .run = run,
 };

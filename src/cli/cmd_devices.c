@@ -75,8 +75,9 @@ static void print_gpu_row(const seer_gpu_device *device) {
 
 static void print_gpus(seer_arena *arena) {
   printf(
-      "\nGPUs that are known, for --target; kernels for GPUs are not built yet. f32, and f16 on "
-      "tensor cores, in TFLOP/s\n");
+      "\nGPUs that are known, for compile --emit kernels --target; nothing runs on them yet. f32, "
+      "and "
+      "f16 on tensor cores, in TFLOP/s\n");
   printf("  %-15s %-6s %10s %5s %7s %7s %6s %6s %10s  %-10s %s\n", "target", "arch", "processors",
       "GHz", "f32", "f16", "GB/s", "L2 MiB", "shared KiB", "rates are", "device");
   for (size_t i = 0; i < seer_gpu_table_count; i++) print_gpu_row(&seer_gpu_table[i]);
@@ -87,8 +88,8 @@ static void print_gpu(const seer_target *t, seer_arena *arena) {
   const seer_target_gpu *gpu = &t->gpu;
   char name[SEER_TARGET_NAME_BYTES], architecture[16];
   seer_target_name(t, name);
-  printf("device      %s: %s%s%s; kernels for GPUs are not built yet\n", name,
-      t->model_name[0] ? t->model_name : "a plain device", gpu->architecture ? ", " : "",
+  printf("device      %s: %s%s%s; nothing runs on it yet, compile --emit kernels writes kernels\n",
+      name, t->model_name[0] ? t->model_name : "a plain device", gpu->architecture ? ", " : "",
       architecture_of(gpu, architecture));
   printf("processors  %u at %g GHz, %u scheduler%s each, warps of %u items\n", gpu->n_processors,
       gpu->clock_ghz, gpu->n_schedulers, gpu->n_schedulers == 1 ? "" : "s", gpu->warp_items);

@@ -26,7 +26,10 @@ typedef struct {
   uint64_t *axes;  // by node: those that it moves with; bit 63: known, bit 62: data
   bool *is_counted;  // by node
   double fma, other;  // of a point
-  bool multiplies_bytes, multiplies_halves;
+  // Of a product's lanes that one of bytes takes, one of halves: less where there are instructions
+  // that multiply matrices
+  double byte_share, half_share;
+  bool has_special_units;  // of GPUs: one instruction, beside the FMA's pipes
 } counter;
 
 #define KNOWN (UINT64_C(1) << 63)
@@ -94,9 +97,8 @@ static double product_lanes(const counter *c, const seer_expr_node *node) {
   bool is_float = seer_dtype_is_float((seer_dtype)node->dtype);
   bool is_of_bytes = node->op == SEER_EXPR_DOT4 || (!is_float && lanes <= 0.25);
   bool is_of_halves = node->op == SEER_EXPR_DOT2 || (is_float && lanes <= 0.5);
-  bool is_by_matrices =
-      (is_of_bytes && c->multiplies_bytes) || (is_of_halves && c->multiplies_halves);
-  return is_by_matrices ? lanes * MATRIX_SHARE : lanes;
+  if (is_of_bytes) return lanes * c->byte_share;
+  return is_of_halves ? lanes * c->half_share : lanes;
 }
 
 // Of a term of a sum: a product is added in the lanes in which it was made.
@@ -119,7 +121,9 @@ static void count(counter *c, seer_expr e) {
   for (uint32_t k = 0; k < arity; k++) count(c, node->arg[k]);
   double lanes = operand_lanes(c->dag, node, arity);
   if (op == SEER_EXPR_SELECT || is_free(op) || !is_of_every_point(c, e)) return;
-  if (is_special(op))
+  if (is_special(op) && c->has_special_units)
+    c->other += lanes;
+  else if (is_special(op))
     c->fma += SPECIAL_FMAS * lanes;
   else if (is_product(op))
     c->fma += product_lanes(c, node);
@@ -143,20 +147,45 @@ static void count_stage(counter *c, double iterations, double *out_fma, double *
   *out_other += iterations * c->other;
 }
 
+// Tensor cores: an FMA of halves takes so much of one in f32, and bytes are taken to go twice as
+// fast, which no kind of them exceeds. A product has half a lane, or a quarter.
+static double tensor_share(const seer_target_gpu *gpu) {
+  double flops = fmax(gpu->f16_flops, gpu->bf16_flops);
+  return flops > 0 ? 4.0 * gpu->n_fmas / flops : 1;
+}
+
+static void set_shares(counter *c, const seer_target *target) {
+  if (target->kind != SEER_TARGET_CPU) {
+    c->byte_share = c->half_share = tensor_share(&target->gpu);
+    c->has_special_units = true;
+    return;
+  }
+  c->byte_share = seer_target_multiplies_bytes(target) ? MATRIX_SHARE : 1;
+  c->half_share = seer_target_multiplies_halves(target) ? MATRIX_SHARE : 1;
+}
+
+// A scheduler begins one instruction of a warp in a cycle, whatever pipe it is for: two of what was
+// counted, where it is a product with a sum.
+static double seconds_of_items(const seer_target_gpu *gpu, double fma, double other) {
+  double begun = (double)gpu->n_schedulers * gpu->warp_items;
+  double cycles = fmax(fma / gpu->n_fmas, (fma + other) / (2 * fmax(begun, gpu->n_fmas)));
+  return cycles / (gpu->n_processors * gpu->clock_ghz * 1e9);
+}
+
 static double compute_seconds(const seer_dag *dag, const seer_target *target) {
   seer_arena *arena = seer_arena_create("roofline");
   counter c = {.dag = dag,
-      .multiplies_bytes = seer_target_multiplies_bytes(target),
-      .multiplies_halves = seer_target_multiplies_halves(target),
       .axes = SEER_NEW_ARRAY(arena, uint64_t, dag->expr.n + 1),
       .is_counted = SEER_NEW_ARRAY(arena, bool, dag->expr.n + 1)};
   double fma = 0, other = 0, iterations[SEER_DAG_MAX_STAGES];
+  set_shares(&c, target);
   seer_dag_count_iterations(dag, iterations);
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     c.stage = &dag->stage[s];
     if (!c.stage->is_const) count_stage(&c, iterations[s], &fma, &other);
   }
   seer_arena_destroy(arena);
+  if (target->kind != SEER_TARGET_CPU) return seconds_of_items(&target->gpu, fma, other);
   // The peak counts two operations for a slot.
   double slots = fmax(fma, (fma + other) / (2 * OTHER_PIPES));
   return 2 * slots / (target->peak_gflops * 1e9 * target->threads);
@@ -173,8 +202,19 @@ static double crossing(const seer_dag_io *io, double cold_bytes, double held) {
   return fmax(in, fmax(0, io->written - held));
 }
 
+// Of what a kernel leaves, L2 alone is there for the next one; its rate is no fact of a target.
+static seer_roofline of_items(const seer_dag *dag, const seer_target *target, double cold_bytes) {
+  const seer_target_gpu *gpu = &target->gpu;
+  seer_dag_io io = seer_dag_count_io(dag, MIN_COLD_BYTES);
+  double bytes = crossing(&io, cold_bytes, (double)gpu->l2_bytes);
+  return (seer_roofline){.compute_s = compute_seconds(dag, target),
+      .level_s[2] = bytes / (gpu->dram_gbs * 1e9),
+      .launch_s = gpu->launch_s};
+}
+
 seer_roofline seer_roofline_build(
     const seer_dag *dag, const seer_target *target, double cold_bytes) {
+  if (target->kind != SEER_TARGET_CPU) return of_items(dag, target, cold_bytes);
   double n = target->threads, l1 = n * (double)target->l1_bytes, l2 = n * (double)target->l2_bytes,
          l3 = (double)target->l3_bytes, rate = n * 1e9;
   seer_dag_io io = seer_dag_count_io(dag, MIN_COLD_BYTES);
@@ -189,7 +229,9 @@ seer_roofline seer_roofline_build(
 double seer_roofline_seconds(const seer_dag *dag, const seer_target *target, double cold_bytes) {
   seer_roofline r = seer_roofline_build(dag, target, cold_bytes);
   double bytes_s = fmax(r.level_s[0], fmax(r.level_s[1], r.level_s[2]));
-  return fmax(r.compute_s, bytes_s / SEER_ROOFLINE_BEST_BANDWIDTH);
+  // What is published is the most that there is.
+  bool is_most = target->kind != SEER_TARGET_CPU && !target->is_measured;
+  return r.launch_s + fmax(r.compute_s, is_most ? bytes_s : bytes_s / SEER_ROOFLINE_BEST_BANDWIDTH);
 }
 
 // Another formulation may need less arithmetic than the task's own DAG.

@@ -48,7 +48,8 @@ seer_status seer_target_check_cpu(const seer_target *target) {
   if (target->kind == SEER_TARGET_CPU) return SEER_OK;
   char name[SEER_TARGET_NAME_BYTES];
   seer_target_name(target, name);
-  return SEER_FAIL(UNSUPPORTED, "target %s: kernels for GPUs are not built yet", name);
+  return SEER_FAIL(UNSUPPORTED,
+      "target %s: nothing runs on GPUs yet; compile --emit kernels writes their kernels", name);
 }
 
 const char *seer_target_print(const seer_target *target, seer_arena *arena) {

@@ -2,6 +2,11 @@
 // call by call, is in ARCHITECTURE.md. The contract: compile.h.
 #include "tune/compile.h"
 
+#include <string.h>
+
+#include "measure/measure.h"
+#include "models/models.h"
+
 seer_status seer_compile(const seer_compile_request *r, seer_arena *arena, seer_precise *p) {
   // MODEL FILE -> GRAPH -> STEPS AND TASKS, at f32 and at what --precision asks for. Of each
   // seer_front_load: read, resolved, simplified by passes, fused, cut into tasks.
@@ -17,4 +22,37 @@ seer_status seer_compile(const seer_compile_request *r, seer_arena *arena, seer_
   // SCHEDULES -> LIBRARY. seer_choice_build: lowered to loops, these to tiles, vector code and
   // objects; planned, linked, renamed into place. What was compared above is only moved.
   return seer_precise_write(p, r->kind, r->folder);
+}
+
+static seer_status emit(const seer_compile_request *r, const seer_network *network,
+    seer_arena *arena, seer_emitted *out) {
+  seer_choice *choices;
+  bool is_plain = seer_context_i64(r->context, SEER_OPT_OPT_LEVEL) == 0;
+  SEER_TRY(seer_choice_of_items(r->context, network, is_plain, arena, &choices));
+  const seer_emit_request request = {.context = r->context,
+      .network = network,
+      .choice = choices,
+      .cold_bytes = (double)seer_measure_network_bytes(network),
+      .nvrtc = seer_context_str(r->context, SEER_OPT_NVRTC),
+      .folder = r->folder};
+  return seer_emit_kernels(&request, arena, out);
+}
+
+seer_status seer_compile_kernels(
+    const seer_compile_request *r, seer_arena *arena, seer_emitted *out) {
+  const char *precision = seer_context_str(r->context, SEER_OPT_PRECISION);
+  if (strcmp(precision, "f32") != 0)
+    return SEER_FAIL(UNSUPPORTED,
+        "--precision %s: what it changes in the outputs is found by runs, and nothing runs on GPUs "
+        "yet",
+        precision);
+  // Before a network is read, which may take long.
+  SEER_TRY(seer_emit_check(
+      seer_context_target(r->context), seer_context_str(r->context, SEER_OPT_NVRTC), r->folder));
+  seer_network *network;
+  SEER_TRY(seer_front_load(r->context, r->model, seer_model_build, arena, &network));
+  if (r->hear_loaded) r->hear_loaded(r->user, network);
+  seer_status status = emit(r, network, arena, out);
+  seer_graph_close(network->graph);
+  return status;
 }

@@ -8,6 +8,7 @@
 #ifndef SEER_TUNE_COMPILE_H
 #define SEER_TUNE_COMPILE_H
 
+#include "code/emit.h"
 #include "tune/precision.h"
 
 typedef struct {
@@ -27,5 +28,14 @@ typedef struct {
 // precision changes. The folder is then as it was.
 SEER_MUST_USE seer_status seer_compile(
     const seer_compile_request *request, seer_arena *arena, seer_precise *precise);
+
+// What there is for GPUs as yet: the kernels of a network's tasks, untuned, in files (code/emit.h).
+// The same stages as far as schedules, and then text and a compiler in place of a library.
+//   request  the target is a GPU; `kind` is not looked at
+//   out      its text is in `arena`
+// Errors: those of loading, of sketches and of seer_emit_kernels; UNSUPPORTED --precision
+// other than f32, which is judged by runs.
+SEER_MUST_USE seer_status seer_compile_kernels(
+    const seer_compile_request *request, seer_arena *arena, seer_emitted *out);
 
 #endif

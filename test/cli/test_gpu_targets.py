@@ -77,7 +77,7 @@ def refuses(folder, command, args, target, name, by_environment=False):
                SEER_DEVICE_LOCK=os.path.join(folder, "device.lock"), **environment)
     what = f"{command} {' '.join(map(str, args))} for {target}"
     check(done.returncode == 1, f"{what}: status {done.returncode}: {done.stderr[-500:]}")
-    check(done.stderr == f"familyseer {command}: target {name}: kernels for GPUs are not built yet\n", f"{what}: {done.stderr[-500:]}")
+    check(done.stderr == f"familyseer {command}: target {name}: nothing runs on GPUs yet; compile --emit kernels writes their kernels\n", f"{what}: {done.stderr[-500:]}")
     check(done.stdout == "", f"{what} says {done.stdout[:200]}")
     check(state_of(folder) == before, f"{what} leaves something behind")
 
@@ -115,7 +115,7 @@ def runner_refuses():
     if not os.path.exists(runner):
         return
     done = run("--runner", 0, "--target=cuda:h100", "--threads=1", "--pin=0", "--confine=0", program=runner)
-    check(done.returncode != 0 and "target cuda:h100: kernels for GPUs are not built yet" in done.stderr, f"runner: {done.returncode} {done.stderr[-500:]}")
+    check(done.returncode != 0 and "target cuda:h100: nothing runs on GPUs yet; compile --emit kernels writes their kernels" in done.stderr, f"runner: {done.returncode} {done.stderr[-500:]}")
 
 
 def all_are_shown():
@@ -132,7 +132,7 @@ def all_are_shown():
         check(one == next(gpu for gpu in here["gpus"] if gpu["name"] == name), f"{name} is shown in two ways")
         shown = run("devices", "--target", one["target"])
         check(shown.returncode == 0 and f"target      {one['target']}\n" in shown.stdout, f"{name}: {shown.stdout}{shown.stderr}")
-        check(f"device      {name}: " in shown.stdout and "not built yet" in shown.stdout, f"{name}: {shown.stdout}")
+        check(f"device      {name}: " in shown.stdout and "nothing runs on it yet" in shown.stdout, f"{name}: {shown.stdout}")
     done = run("devices", "--target", "cuda:h1000")
     check(done.returncode == 1 and "did you mean 'cuda:h100'" in done.stderr and "cuda:sm_90" in done.stderr, f"cuda:h1000: {done.stderr}")
     done = run("tasks", "mlp", "--target", "cuda:h100 -processors=0")

@@ -117,6 +117,7 @@ def runs(folder):
     yield "compile", ["mlp", "-o", f("out"), "--strict", *records]
     yield "compile", [f("mlp.onnx"), "-o", f("other"), "--random-schedules", 3]
     yield "compile", ["mlp", "-o", f("low"), "-O1", "--precision", "bf16"]
+    yield "compile", ["mlp", "-o", f("kernels"), "--emit", "kernels", "--target", "opencl:generic"]
     yield "compile", ["mlp", "-o", f("dumped"), "--dump", "all", "--dump-dir", f("dump"), *records]
     yield "run", [f("out/model.so"), "-o", f("y"), "--expect", "output=" + f("y/output.npy"), "--json"]
     yield "bench", [f("out/model.so"), "--compare", f("other/model.so"), "--duration", 0, "--iterations", 2]

@@ -141,7 +141,7 @@ def check_calls(problems):
 
 def check_decisions(problems):
     folder = os.path.join(SOURCE, "doc/decisions")
-    files = {int(f[:2]): f for f in os.listdir(folder) if re.match(r"\d\d-", f)}
+    files = {int(f.split("-")[0]): f for f in os.listdir(folder) if re.match(r"\d\d+-", f)}
     with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
         rows = re.findall(r"^\| (\d+) \| \[(.*)\]\((.*?)\) \| ([\d-]+) \|(.*)$", file.read(), re.M)
     listed = [int(row[0]) for row in rows]

@@ -60,11 +60,11 @@ static seer_status lacks(const seer_kernel *kernel, const char *name) {
   return SEER_FAIL(INTERNAL, "%s: what was compiled has no kernel %s", kernel->symbol, name);
 }
 
-seer_status seer_gpu_compile_cuda(
-    seer_nvrtc *nvrtc, uint32_t sm, const seer_kernel *text, seer_arena *arena, seer_kernel *out) {
+seer_status seer_gpu_build_cuda(seer_nvrtc *nvrtc, uint32_t sm, const seer_kernel *text,
+    seer_arena *arena, seer_nvrtc_program *out_program, seer_kernel *out) {
   const program p = program_of(text, arena);
-  seer_nvrtc_program built;
-  SEER_TRY(seer_nvrtc_build(nvrtc, text->symbol, p.text, 2, sm, arena, &built));
+  SEER_TRY(seer_nvrtc_build(nvrtc, text->symbol, p.text, 2, sm, arena, out_program));
+  const seer_nvrtc_program built = *out_program;
   for (uint32_t phase = 0; phase < text->n_phase; phase++) {
     const char *name = name_of(text, phase, arena);
     uint32_t k = 0;
@@ -77,6 +77,12 @@ seer_status seer_gpu_compile_cuda(
   }
   take(text, SEER_KERNEL_CUBIN, built.cubin, built.n_cubin_bytes, out);
   return SEER_OK;
+}
+
+seer_status seer_gpu_compile_cuda(
+    seer_nvrtc *nvrtc, uint32_t sm, const seer_kernel *text, seer_arena *arena, seer_kernel *out) {
+  seer_nvrtc_program built;
+  return seer_gpu_build_cuda(nvrtc, sm, text, arena, &built, out);
 }
 
 static seer_status fits_device(const seer_opencl_device *device, const seer_opencl_kernel *kernel,

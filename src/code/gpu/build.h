@@ -20,6 +20,9 @@ SEER_MUST_USE seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_form
 // Errors: INTERNAL: it needs more of a block's memory than it says. For tests.
 SEER_MUST_USE seer_status seer_gpu_compile_cuda(
     seer_nvrtc *nvrtc, uint32_t sm, const seer_kernel *text, seer_arena *arena, seer_kernel *out);
+// The same, and what else the compiler has made and says: PTX, registers. For tests.
+SEER_MUST_USE seer_status seer_gpu_build_cuda(seer_nvrtc *nvrtc, uint32_t sm,
+    const seer_kernel *text, seer_arena *arena, seer_nvrtc_program *out_program, seer_kernel *out);
 // What was written as OpenCL C: of format OPENCL.
 //   options  as for seer_opencl_build
 // Errors: UNSUPPORTED: the device cannot run so many items, or has not so much memory for a block;

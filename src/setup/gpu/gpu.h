@@ -12,7 +12,7 @@
 // all of them; how many blocks fill a device is a matter of the device, so name it, or say
 // -processors=, before something is tuned.
 //
-// Kernels for GPUs are not built yet: the facts are there for what is to follow.
+// Nothing runs on GPUs yet: kernels are made for these facts, and judged by them (code/emit.h).
 //
 // Threads: any; the table is constant.
 #ifndef SEER_SETUP_GPU_GPU_H

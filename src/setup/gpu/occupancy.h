@@ -32,7 +32,6 @@ typedef struct {
 
 // gpu: as parsed (its facts go together). Carve-outs of the cache are taken to be as large as they
 // can be; that is what the driver does where a kernel does not ask otherwise.
-// For tests, until there are kernels for GPUs.
 seer_occupancy seer_occupancy_of(const seer_target_gpu *gpu, const seer_occupancy_block *block);
 
 #endif

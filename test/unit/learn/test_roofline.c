@@ -191,6 +191,65 @@ static void what_nobody_reads_is_not_counted(void **state) {
   seer_arena_destroy(arena);
 }
 
+// 10 processors of 4 schedulers and 128 FMAs at 1 GHz, tensor cores of 1,024 operations a cycle in
+// halves, L2 of 1 MiB, 100 GB/s, 2 us a launch.
+static seer_target gpu(void) {
+  seer_target t = {.kind = SEER_TARGET_CUDA, .model_name = ""};
+  t.gpu = (seer_target_gpu){.n_processors = 10,
+      .warp_items = 32,
+      .n_schedulers = 4,
+      .l2_bytes = 1 << 20,
+      .dram_gbs = 100,
+      .clock_ghz = 1,
+      .n_fmas = 128,
+      .f16_flops = 1024,
+      .launch_s = 2e-6};
+  return t;
+}
+
+// What a processor's schedulers begin, what its pipes do, and what L2 cannot have kept.
+static void a_gpu_by_its_facts(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_target t = gpu();
+  seer_dag *dag = learn_parse(arena, product);
+  seer_roofline r = seer_roofline_build(dag, &t, 0);
+  near(r.compute_s, 2048.0 * 1024 / 1280e9);
+  near(r.level_s[2], (8 * MiB) * (1 - 1.0 / 8) / 100e9);
+  assert_true(r.level_s[0] == 0 && r.level_s[1] == 0 && r.launch_s == 2e-6);
+  // What is published is not exceeded, what is measured may be.
+  near(seer_roofline_seconds(dag, &t, 0), 2e-6 + r.level_s[2]);
+  near(seer_roofline_seconds(dag, &t, 32 * MiB), 2e-6 + 8 * MiB * (1 - 1.0 / 32) / 100e9);
+  t.is_measured = true;
+  near(seer_roofline_seconds(dag, &t, 0), 2e-6 + r.level_s[2] / SEER_ROOFLINE_BEST_BANDWIDTH);
+  t = gpu();
+  t.gpu.l2_bytes = 16 << 20;
+  near(seer_roofline_seconds(dag, &t, 0), 2e-6 + 2048.0 * 1024 / 1280e9);
+  // Pipes for half of what schedulers begin: FMAs wait for them, half as many sums do not.
+  t.gpu.n_fmas = 64;
+  near(seer_roofline_build(dag, &t, 0).compute_s, 2048.0 * 1024 / 640e9);
+  static const struct {
+    const char *stage;
+    double slots;  // of a product in f32, of a point; there are 1,000
+  } cases[] = {{"[i<1000] = $x[i] * $x[i]", 1}, {"[i<1000] = $x[i] + 1.0", 0.5},
+      {"[i<1000] = exp($x[i])", 0.5}, {"[i<1] sum[k<1000] = $x[k] * $x[k]", 1},
+      // tensor cores: 512 products of halves a cycle where there are 128 in f32
+      {"[i<1] sum[k<1000] = cast.f32($h[k]) * cast.f32($h[k])", 0.25},
+      {"[i<1] sum[k<1000] = cast.i32($b[k]) * cast.i32($b[k])", 0.125}};
+  t = gpu();
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    const char *text = seer_arena_printf(arena,
+        "dag one {\n  input $x f32[1000]\n  input $b i8[1000]\n  input $h bf16[1000]\n  stage y "
+        "role anchor %s\n  output $y\n}\n",
+        cases[i].stage);
+    r = seer_roofline_build(learn_parse(arena, text), &t, 0);
+    double slots = r.compute_s * 1280e9 / 1000;
+    if (fabs(slots - cases[i].slots) > 1e-9)
+      fail_msg("%s: %g, not %g", cases[i].stage, slots, cases[i].slots);
+  }
+  seer_arena_destroy(arena);
+}
+
 // ---- schedules
 
 typedef struct {
@@ -287,6 +346,7 @@ int main(void) {
       cmocka_unit_test(only_what_all_points_need_is_counted),
       cmocka_unit_test(a_product_and_a_sum),
       cmocka_unit_test(what_nobody_reads_is_not_counted),
+      cmocka_unit_test(a_gpu_by_its_facts),
       cmocka_unit_test(no_schedule_asks_for_less),
       cmocka_unit_test(better_machines_have_lower_bounds),
   };
