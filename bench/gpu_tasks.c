@@ -1,7 +1,7 @@
 // gpu_tasks.c - the tasks of built-in networks on GPUs that need not be here: how many sketches each
 // has, whether its untuned schedule and drawn ones lower, are proved and judged, have code, and come
 // through NVRTC without a spill; and how far the estimate of registers is off.
-//   gpu_tasks [--target cuda:sm_80,cuda:sm_90] [--networks a,b:seq=384,... | --paper] [--drawn N]
+//   gpu_tasks [--target cuda:sm_80,cuda:sm_90] [--networks a,b:sequence=384,... | --paper] [--drawn N]
 //             [--compile] [--nvrtc FILE] [--space ansor] [--threads N]
 // --paper: the eight networks of FamilySeer's evaluation. One line a target and network, then what
 // was refused and why, with the counts of each target. Each distinct task counts once a target.
@@ -113,6 +113,7 @@ static seer_status compile(
   const seer_gen_machine machine = seer_gen_machine_of_items();
   seer_vec_code *code;
   SEER_TRY(seer_gen_code(loop, &machine, "task", arena, &code));
+  SEER_TRY(seer_vec_verify(code));
   if (!o->compiles) return SEER_OK;
   seer_kernel text, built;
   seer_cubin cubin;

@@ -173,6 +173,9 @@ def bad_inputs(folder):
     for name, text in (("/nowhere/libnvrtc.so", "/nowhere/libnvrtc.so"), ("libm.so.6", "it is no NVRTC")):
         refuses(folder, name, text, *gpu[:-1], name, "-o", out)
         refuses(folder, f"{name} by the environment", "pip install nvidia-cuda-nvrtc-cu12", *gpu[:-2], "-o", out, SEER_NVRTC=name)
+    # A device that is said to have more than there is: some block asks for it, and the compiler knows better.
+    refuses(folder, "too much", "uses too much shared data", "mobilenet_v2", *gpu[1:], "--target", "cuda:sm_80 -block-bytes=150000", "-o",
+            os.path.join(folder, "much"))
     refuses(folder, "no library", "compile --emit kernels writes their kernels", "mlp", "--target", "cuda:sm_80", "-o", out)
     done = compile_for("cuda -arch=sm_100 -processors=8", "mlp", os.path.join(folder, "sm100"))
     check(done.returncode == 0 or "makes no code for sm_100" in done.stderr, f"sm_100: {done.stderr}")

@@ -73,11 +73,12 @@ static void put_kernels(seer_text *text, const seer_emit_tables *t, const seer_e
     put_number(text, 5, k->is_compiled, k->registers);
     put_number(text, 5, true, k->estimate);
     put_number(text, 6, k->is_compiled, k->frame_bytes);
-    seer_text_printf(text, " %6u %5.0f %% %-9s", k->occupancy.n_blocks,
+    seer_text_printf(text, " %6u %5.0f %% %s", k->occupancy.n_blocks,
         100 * share_of(&t->target->gpu, k), limit_of(&k->occupancy));
     // A bound is the task's, whatever kernels it has.
     if (p == 0)
-      seer_text_printf(text, " %9.2f %-7s %s", row->bound_s * 1e6, bound_by(row), row->task->name);
+      seer_text_printf(text, "%*s %9.2f %-7s %s", 9 - (int)strlen(limit_of(&k->occupancy)), "",
+          row->bound_s * 1e6, bound_by(row), row->task->name);
     seer_text_put(text, "\n");
   }
 }
