@@ -324,11 +324,10 @@ static void fill_loops(filler *f, uint32_t stage) {
     const seer_sketch_loop *from = &sketch->loop[l];
     seer_frame_loop *loop = &s->loop[l];
     uint32_t a = from->axis;
-    bool is_vector = sketch->is_vectorised && l + 1 == sketch->n_loop;
     int64_t region = s->region[a], extent;
     if (from->knob != SEER_NO_KNOB) {
       extent = clamp_knob(use(f, from->knob), region, span[a]);
-      if (is_vector && f->list->space == SEER_SPACE_FULL) {
+      if (from->is_vector && f->list->space == SEER_SPACE_FULL) {
         extent = vector_factor(extent, region, sketch->vector_lanes);
         f->knob[from->knob] = (uint16_t)extent;
       }
@@ -341,13 +340,13 @@ static void fill_loops(filler *f, uint32_t stage) {
     } else {
       extent = seer_ceil_div(region, span[a]);
     }
-    loop->axis = (uint8_t)a;
+    loop->axis = from->axis;
     loop->level = from->level;
-    loop->is_reduce = a >= dag->n_space;
-    loop->is_tile = l >= sketch->first_tile_loop;
-    loop->is_vector = is_vector;
+    loop->is_reduce = from->is_reduce;
+    loop->is_tile = from->is_tile;
+    loop->is_vector = from->is_vector;
+    loop->is_item = from->is_item;
     loop->is_parallel = false;
-    loop->is_item = from->binding == SEER_BIND_ITEM;
     loop->extent = extent;
     loop->coef = span[a];
     span[a] *= extent;

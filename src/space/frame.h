@@ -14,8 +14,8 @@ typedef struct {
   bool is_reduce;
   bool is_tile;  // part of the register tile: unrolled
   bool is_vector;  // the last loop
-  bool is_parallel;
   bool is_item;  // its iterations are items of a block
+  bool is_parallel;
   bool is_exact;  // trip count is always `extent`
   int64_t extent;  // nominal
   int64_t coef;  // the axis's index = region start + sum coef * var

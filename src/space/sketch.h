@@ -72,14 +72,15 @@ typedef struct {
 uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, uint16_t value);
 
 typedef struct {
+  // As a frame's loop begins (frame.h): filling one copies these together.
   uint8_t axis;  // of the stage
   uint8_t level;  // 0 = most significant part of this axis within this stage
-  uint8_t rank;  // of two loops of an axis the smaller one's is more significant
+  bool is_reduce, is_tile, is_vector, is_item;
+  uint8_t fixed;  // a given extent in place of a knob (a transform's tile); 0: none
+  uint8_t binding;  // seer_binding
   uint16_t knob;  // factor; SEER_NO_KNOB for the implied outermost part
   // the extent is the product of both factors (a FOLLOW stage's T0 at level 1); else SEER_NO_KNOB
   uint16_t knob2;
-  uint8_t fixed;  // a given extent in place of a knob (a transform's tile); 0: none
-  uint8_t binding;  // seer_binding
 } seer_sketch_loop;
 #define SEER_NO_STAGE 0xFF
 
@@ -94,38 +95,38 @@ typedef struct {
 } seer_location;
 
 typedef struct {
+  // What a frame is filled from comes first, close together: that is done a million times a second.
   seer_sketch_role role;
   uint8_t n_location;  // 1: fixed
-  uint16_t location_knob;  // SEER_NO_KNOB when fixed
-  seer_location location[40];  // static list
   uint8_t n_loop;
-  seer_sketch_loop loop[SEER_DAG_MAX_AXES * 4];
-  // its loops from the most to the least significant in their axes (levels.h)
-  uint8_t by_rank[SEER_DAG_MAX_AXES * 4];
   // loops from here on are the register tile: unrolled, the last one vectorised
   uint8_t first_tile_loop;
   bool is_vectorised;  // the last loop is a VECTOR loop
-  uint16_t parallel_knob, unroll_knob;  // SEER_NO_KNOB when the stage has none
+  uint8_t max_parallel;  // leading loops that may be parallel
+  // TILED: whether its register tile may be products of matrices (space/matrix.h)
+  uint8_t matrix_depth;  // seer_matrix_depth
   // Of a GPU's stage whose elements are dealt out one after another (frame.h, FLAT): its spatial
   // axes have no loops. Without a knob it has a warp's items; a FETCH has those of its partner.
   bool is_flat;
   bool is_tree;  // its reduction is shared by the items of a block, one block a result
-  uint16_t items_knob, width_knob, pad_knob;
-  // TILED: whether its register tile may be products of matrices (space/matrix.h)
-  uint8_t matrix_depth;  // seer_matrix_depth
   bool pack_weights;  // TILED, FETCH: weights that it loads by plain axes are packed in read order
   // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; FETCH: the tiled stage that
   // reads it; else SEER_NO_STAGE
   uint8_t partner;
   uint8_t fuse_level;  // TILED with a partner: the levels that this has around it
   uint8_t vector_axis;  // the axis of the VECTOR loop
-  uint16_t vector_lanes;  // elements of a full vector of its values
-  uint8_t max_parallel;  // leading loops that may be parallel
   uint8_t block_depth;  // leading loops in which blocks of other stages are computed
+  uint16_t vector_lanes;  // elements of a full vector of its values
+  uint16_t tile_copies;  // product of the extents of the tile's loops without knobs
+  // SEER_NO_KNOB where the stage has none; location: where it is fixed
+  uint16_t location_knob, parallel_knob, unroll_knob, items_knob, width_knob, pad_knob;
+  // its loops from the most to the least significant in their axes (levels.h)
+  uint8_t by_rank[SEER_DAG_MAX_AXES * 4];
+  seer_sketch_loop loop[SEER_DAG_MAX_AXES * 4];
+  seer_location location[40];  // static list
   // by axis: extent of its fixed loop (knobs count these; of a FLAT stage, elements that an item
   // makes together); 1: none
   uint8_t step[SEER_DAG_MAX_AXES];
-  uint16_t tile_copies;  // product of the extents of the tile's loops without knobs
   // knob of (axis, level as in its name); SEER_NO_KNOB
   uint16_t factor[SEER_DAG_MAX_AXES][SEER_MAX_LEVELS];
   // draw.h; of the axis's extent, NULL where it is 1

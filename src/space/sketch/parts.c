@@ -22,9 +22,10 @@ uint16_t seer_skeleton_factor(seer_skeleton *b, uint32_t stage, uint32_t axis, u
   return b->sketch->stage[stage].factor[axis][level] = seer_skeleton_knob(b, &knob);
 }
 
-void seer_skeleton_loop(seer_skeleton *b, uint32_t stage, seer_sketch_loop loop) {
+void seer_skeleton_loop(seer_skeleton *b, uint32_t stage, seer_sketch_loop loop, uint32_t rank) {
   seer_sketch_stage *s = &b->sketch->stage[stage];
   SEER_ASSERT(s->n_loop < SEER_COUNT_OF(s->loop), "stage %u: %u loops", stage, s->n_loop);
+  b->rank[stage][s->n_loop] = (uint8_t)rank;
   s->loop[s->n_loop++] = loop;
 }
 
@@ -38,11 +39,11 @@ uint32_t seer_skeleton_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *ou
 }
 
 void seer_skeleton_add(seer_skeleton *b, uint32_t stage, uint32_t axis, uint16_t knob) {
-  uint8_t rank = 0;
+  uint32_t rank = 0;
   for (uint32_t l = 0; l < b->sketch->stage[stage].n_loop; l++)
-    rank = (uint8_t)(rank + (b->sketch->stage[stage].loop[l].axis == axis));
+    rank += b->sketch->stage[stage].loop[l].axis == axis;
   seer_skeleton_loop(b, stage,
-      (seer_sketch_loop){.axis = (uint8_t)axis, .rank = rank, .knob = knob, .knob2 = SEER_NO_KNOB});
+      (seer_sketch_loop){.axis = (uint8_t)axis, .knob = knob, .knob2 = SEER_NO_KNOB}, rank);
 }
 
 void seer_skeleton_mark_tile(seer_skeleton *b, uint16_t knob, bool is_vector) {

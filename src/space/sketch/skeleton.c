@@ -33,18 +33,27 @@ static void add_loops(
     seer_skeleton_add(b, stage, axis[k], knob ? knob[k] : SEER_NO_KNOB);
 }
 
-// Puts the loops of a stage in their order of significance, and numbers those of each axis by it.
-static void rank_loops(seer_sketch_stage *s) {
+// Puts the loops of a stage in their order of significance, numbers those of each axis by it, and
+// marks what each is.
+static void finish_loops(seer_skeleton *b, uint32_t stage) {
+  seer_sketch_stage *s = &b->sketch->stage[stage];
+  const uint8_t *rank = b->rank[stage];
   for (uint32_t l = 0; l < s->n_loop; l++) {
     uint32_t k = l;
-    for (; k > 0 && s->loop[s->by_rank[k - 1]].rank > s->loop[l].rank; k--)
-      s->by_rank[k] = s->by_rank[k - 1];
+    for (; k > 0 && rank[s->by_rank[k - 1]] > rank[l]; k--) s->by_rank[k] = s->by_rank[k - 1];
     s->by_rank[k] = (uint8_t)l;
   }
   uint8_t n[SEER_DAG_MAX_AXES] = {0};
   for (uint32_t k = 0; k < s->n_loop; k++) {
     seer_sketch_loop *loop = &s->loop[s->by_rank[k]];
     loop->level = n[loop->axis]++;
+  }
+  for (uint32_t l = 0; l < s->n_loop; l++) {
+    seer_sketch_loop *loop = &s->loop[l];
+    loop->is_reduce = loop->axis >= b->plan->dag->stage[stage].n_space;
+    loop->is_tile = l >= s->first_tile_loop;
+    loop->is_vector = s->is_vectorised && l + 1 == s->n_loop;
+    loop->is_item = loop->binding == SEER_BIND_ITEM;
   }
 }
 
@@ -430,7 +439,7 @@ seer_sketch *seer_skeleton_build(
     if (role == SEER_ROLE_SIMPLE && !is_flat)
       build_simple(b, s, is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS);
   }
-  for (uint32_t s = 0; s < dag->n_stage; s++) rank_loops(&sketch->stage[s]);
+  for (uint32_t s = 0; s < dag->n_stage; s++) finish_loops(b, s);
   uint64_t postdominators[SEER_DAG_MAX_STAGES];
   find_postdominators(b, postdominators);
   for (uint32_t s = dag->n_stage; s-- > 0;) {

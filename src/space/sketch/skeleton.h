@@ -16,6 +16,8 @@ typedef struct {
   seer_knob knob[SEER_SCHEDULE_MAX_KNOBS];
   uint32_t n_knob;
   bool is_full;  // a knob did not fit
+  // by stage and loop: of two loops of an axis the smaller one's is more significant
+  uint8_t rank[SEER_DAG_MAX_STAGES][SEER_DAG_MAX_AXES * 4];
 } seer_skeleton;
 
 // ---- parts.c
@@ -26,8 +28,9 @@ uint32_t seer_skeleton_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *ou
 // The knob of an axis's level; SEER_NO_KNOB: it did not fit.
 uint16_t seer_skeleton_factor(seer_skeleton *b, uint32_t stage, uint32_t axis, uint32_t level);
 void seer_skeleton_mark_tile(seer_skeleton *b, uint16_t knob, bool is_vector);
-// Adds a loop inside those that the stage has; its `level` is filled in once all are there.
-void seer_skeleton_loop(seer_skeleton *b, uint32_t stage, seer_sketch_loop loop);
+// Adds a loop inside those that the stage has; its `level` and what it is are filled in once all
+// are there. `rank`: as in seer_skeleton.
+void seer_skeleton_loop(seer_skeleton *b, uint32_t stage, seer_sketch_loop loop, uint32_t rank);
 // One that is less significant than those of its axis that the stage has.
 void seer_skeleton_add(seer_skeleton *b, uint32_t stage, uint32_t axis, uint16_t knob);
 // Adds block loops and gives the knobs that limit what is inside them (".0"); NO_KNOB without a

@@ -19,11 +19,10 @@ static void add_level(
                  *with = c->knob[level->is_reduce][level->with];
   for (uint32_t k = 0; k < c->n[level->is_reduce]; k++) {
     seer_sketch_loop loop = {.axis = c->axis[level->is_reduce][k],
-        .rank = (uint8_t)(1 + level->level),  // block loops have 0
         .knob = is_implied ? SEER_NO_KNOB : knob[k],
         .knob2 = level->with ? with[k] : SEER_NO_KNOB,
         .binding = (uint8_t)level->binding};
-    seer_skeleton_loop(b, to, loop);
+    seer_skeleton_loop(b, to, loop, 1u + level->level);  // block loops have 0
   }
 }
 
