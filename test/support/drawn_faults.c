@@ -18,7 +18,7 @@ typedef struct {
 const char *drawn_fault_name(drawn_fault fault) {
   static const char *const names[DRAWN_FAULT_COUNT] = {"a barrier is missing",
       "a barrier in an item's branch", "half of a fetch", "a fetch that is one short",
-      "a buffer that is too small", "an item's coefficient is wrong",
+      "a buffer that is too small", "a pad that is left out", "an item's coefficient is wrong",
       "two items write one element"};
   return names[fault];
 }
@@ -115,7 +115,16 @@ static void leave_out(seer_loop *loop, uint32_t barrier) {
   }
 }
 
+static void leave_out_pad(planting *p, seer_loop_buf *buf) {
+  for (uint32_t d = 0; d + 1 < buf->rank; d++) {
+    int64_t row = buf->dim[d + 1] * buf->stride[d + 1];
+    if (buf->dim[d] == 1 || row < 2 || buf->stride[d] <= row) continue;
+    if (is_here(p, DRAWN_FAULT_NO_PAD)) buf->stride[d] = row - 1;
+  }
+}
+
 static void change_buffer(planting *p, seer_loop_buf *buf) {
+  leave_out_pad(p, buf);
   uint32_t d = 0;
   while (d < buf->rank && buf->dim[d] == 1) d++;
   if (d == buf->rank || !is_here(p, DRAWN_FAULT_SMALL_BUFFER)) return;

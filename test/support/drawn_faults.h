@@ -11,6 +11,7 @@ typedef enum {
   DRAWN_FAULT_HALF_FETCH,  // half of its steps, or of its items
   DRAWN_FAULT_SHORT_FETCH,  // one item too few
   DRAWN_FAULT_SMALL_BUFFER,  // blocks' memory or registers: a row too few
+  DRAWN_FAULT_NO_PAD,  // a block's memory: rows are one less apart than they are long
   DRAWN_FAULT_COEFFICIENT,  // in a read of these: an item's is one too small
   DRAWN_FAULT_TWO_OWNERS,  // in a store, or in what decodes an item's number: likewise, or none
   DRAWN_FAULT_COUNT
