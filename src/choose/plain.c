@@ -27,6 +27,7 @@ static void make_plain(const seer_sketch_list *list, uint32_t sketch, seer_sched
       case SEER_KNOB_ITEMS:
       case SEER_KNOB_WIDTH:
       case SEER_KNOB_PAD:
+      case SEER_KNOB_RFACTOR:
       case SEER_KNOB_KIND_COUNT:
         break;
     }

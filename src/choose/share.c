@@ -77,7 +77,7 @@ seer_status seer_share_form(const seer_sketch_list *sketches, const seer_schedul
   seer_arena *arena = seer_arena_create("form");
   seer_loop *loop = NULL;
   seer_status status = seer_loop_lower(sketches, schedule, arena, &loop);
-  if (!status) *out_form = loop_form(loop, sketches->sketch[schedule->sketch], weights);
+  if (!status) *out_form = loop_form(loop, seer_sketch_of(sketches, schedule), weights);
   seer_arena_destroy(arena);
   return status;
 }

@@ -215,7 +215,7 @@ static seer_status make(const extraction *x, const means *by, seer_arena *arena,
 
 // What is packed into it, too.
 static seer_status make_packed(const means *by, const program *of) {
-  const seer_dag *dag = of->list->sketch[of->schedule.sketch]->dag;
+  const seer_dag *dag = seer_sketch_of(of->list, &of->schedule)->dag;
   for (uint32_t a = 0; a < of->kernel.n_arg; a++) {
     const seer_kernel_arg *arg = &of->kernel.arg[a];
     if (arg->storage != SEER_STORE_PACKED) continue;
@@ -229,7 +229,7 @@ static seer_status run(const extraction *x, uint32_t buf, const void *const *inp
   const seer_kernel *kernel = &of->kernel;
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
   SEER_TRY(seer_kernel_load(kernel, phase, &m->loaded));
-  const seer_dag *dag = of->list->sketch[of->schedule.sketch]->dag;
+  const seer_dag *dag = seer_sketch_of(of->list, &of->schedule)->dag;
   SEER_TRY(bind_arguments(x, buf, dag, kernel, input, out_data, arena, m));
   for (uint32_t p = 0; p < kernel->n_phase; p++) {
     phase_call call = {phase[p], m};

@@ -84,7 +84,7 @@ static const char *print_features(seer_codegen *codegen, const seer_context *con
   for (size_t c = 0; c < set->n_column; c++) seer_text_printf(&text, ",%s", set->column[c]);
   for (uint32_t i = 0; i < n; i++) {
     seer_text_printf(&text, "\n%s",
-        f->list->sketch[f->schedule->sketch]->dag->stage[nest->statement[i].stage].name);
+        seer_sketch_of(f->list, f->schedule)->dag->stage[nest->statement[i].stage].name);
     for (size_t c = 0; c < set->n_column; c++)
       seer_text_printf(&text, ",%g", (double)rows[i * set->n_column + c]);
   }

@@ -86,17 +86,24 @@ static const char *fresh_axis_name(
 
 // ---- building
 
+static void make_tables(seer_dag *dag, uint32_t cap_buf, uint32_t cap_stage) {
+  dag->cap_buf = cap_buf;
+  dag->cap_stage = cap_stage;
+  dag->buf = SEER_NEW_ARRAY(dag->arena, seer_dag_buf, cap_buf);
+  dag->stage = SEER_NEW_ARRAY(dag->arena, seer_dag_stage, cap_stage);
+}
+
 seer_dag *seer_dag_create(seer_arena *arena, const char *name) {
   seer_dag *dag = SEER_NEW(arena, seer_dag);
   dag->arena = arena;
+  make_tables(dag, SEER_DAG_MAX_BUFFERS, SEER_DAG_MAX_STAGES);
   dag->name = fit_name(arena, name);
   seer_expr_pool_init(&dag->expr, arena);
   return dag;
 }
 
 static uint32_t add_buf(seer_dag *dag, const seer_dag_buf *buf) {
-  SEER_ASSERT(dag->n_buf < SEER_DAG_MAX_BUFFERS, "dag %s: more than %d buffers", dag->name,
-      SEER_DAG_MAX_BUFFERS);
+  SEER_ASSERT(dag->n_buf < dag->cap_buf, "dag %s: more than %u buffers", dag->name, dag->cap_buf);
   dag->buf[dag->n_buf] = *buf;
   return dag->n_buf++;
 }
@@ -126,8 +133,8 @@ uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind,
 
 uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role role,
     const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce) {
-  SEER_ASSERT(dag->n_stage < SEER_DAG_MAX_STAGES, "dag %s: more than %d stages", dag->name,
-      SEER_DAG_MAX_STAGES);
+  SEER_ASSERT(
+      dag->n_stage < dag->cap_stage, "dag %s: more than %u stages", dag->name, dag->cap_stage);
   const char *fresh = seer_dag_fresh_name(dag, name);
   uint32_t stage = dag->n_stage++;
   dag->stage[stage] = (seer_dag_stage){.name = fresh, .role = role};
@@ -259,20 +266,31 @@ void seer_dag_finish(seer_dag *dag) {
   dag->access = seer_access_build(dag, dag->arena);
 }
 
-seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena) {
+static void copy_pool(const seer_expr_pool *from, bool is_sealed, seer_expr_pool *to) {
+  if (is_sealed) {
+    to->cap = from->n;
+    to->cap_index = from->n_index;
+  }
+  to->node = SEER_NEW_ARRAY(to->arena, seer_expr_node, to->cap);
+  memcpy(to->node, from->node, from->n * sizeof(seer_expr_node));
+  to->index = SEER_NEW_ARRAY(to->arena, seer_expr, to->cap_index + 1);
+  if (from->n_index > 0) memcpy(to->index, from->index, from->n_index * sizeof(seer_expr));
+  to->bucket = SEER_NEW_ARRAY(to->arena, uint32_t, from->n_bucket);
+  memcpy(to->bucket, from->bucket, from->n_bucket * sizeof(uint32_t));
+}
+
+static seer_dag *copy(const seer_dag *dag, bool is_sealed, seer_arena *arena) {
   seer_dag *to = (seer_dag *)seer_arena_memdup(arena, dag, sizeof *dag);
-  to->arena = arena;
+  to->arena = to->expr.arena = arena;
+  if (is_sealed)
+    make_tables(to, dag->n_buf, dag->n_stage);
+  else
+    make_tables(to, SEER_DAG_MAX_BUFFERS, SEER_DAG_MAX_STAGES);
+  memcpy(to->buf, dag->buf, dag->n_buf * sizeof dag->buf[0]);
+  memcpy(to->stage, dag->stage, dag->n_stage * sizeof dag->stage[0]);
   if (dag->access) to->access = seer_access_copy(dag->access, arena);
   to->name = seer_arena_strdup(arena, dag->name);
-  to->expr = dag->expr;
-  to->expr.arena = arena;
-  to->expr.node = SEER_NEW_ARRAY(arena, seer_expr_node, dag->expr.cap);
-  memcpy(to->expr.node, dag->expr.node, dag->expr.n * sizeof(seer_expr_node));
-  to->expr.index = SEER_NEW_ARRAY(arena, seer_expr, dag->expr.cap_index + 1);
-  if (dag->expr.n_index > 0)
-    memcpy(to->expr.index, dag->expr.index, dag->expr.n_index * sizeof(seer_expr));
-  to->expr.bucket = SEER_NEW_ARRAY(arena, uint32_t, dag->expr.n_bucket);
-  memcpy(to->expr.bucket, dag->expr.bucket, dag->expr.n_bucket * sizeof(uint32_t));
+  copy_pool(&dag->expr, is_sealed, &to->expr);
   for (uint32_t b = 0; b < to->n_buf; b++)
     to->buf[b].name = seer_arena_strdup(arena, dag->buf[b].name);
   for (uint32_t s = 0; s < to->n_stage; s++) {
@@ -283,6 +301,12 @@ seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena) {
     }
   }
   return to;
+}
+
+seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena) { return copy(dag, false, arena); }
+
+const seer_dag *seer_dag_seal(const seer_dag *dag, seer_arena *arena) {
+  return copy(dag, true, arena);
 }
 
 int64_t seer_dag_buf_elems(const seer_dag_buf *buf) {

@@ -115,8 +115,9 @@ typedef struct seer_dag {
   const char *name;
   seer_expr_pool expr;
   uint32_t n_buf, n_stage, n_var;
-  seer_dag_buf buf[SEER_DAG_MAX_BUFFERS];
-  seer_dag_stage stage[SEER_DAG_MAX_STAGES];
+  uint32_t cap_buf, cap_stage;  // MAX_BUFFERS and MAX_STAGES, or what there is of a sealed one
+  seer_dag_buf *buf;
+  seer_dag_stage *stage;
   // What each stage reads (access.h), set by seer_dag_finish; NULL while the DAG is built or
   // edited.
   const struct seer_access_table *access;
@@ -149,6 +150,8 @@ void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch);  // pitch
 // evaluate.
 void seer_dag_finish(seer_dag *dag);
 seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);  // shares nothing that changes
+// A copy that takes no more memory than it must: it is only read, or cloned.
+const seer_dag *seer_dag_seal(const seer_dag *dag, seer_arena *arena);
 // Alike in every id, number and name, so that each can stand for the other. (Equal keys allow more:
 // other names, another order of buffers.)
 bool seer_dag_is_like(const seer_dag *a, const seer_dag *b);

@@ -6,7 +6,7 @@
 
 // The stages from `at` on move up by one; a copy of stage `at` stays where it was, without buffers.
 static void make_room(seer_dag *dag, uint32_t at) {
-  SEER_ASSERT(dag->n_stage < SEER_DAG_MAX_STAGES, "dag %s: %u stages", dag->name, dag->n_stage);
+  SEER_ASSERT(dag->n_stage < dag->cap_stage, "dag %s: %u stages", dag->name, dag->n_stage);
   memmove(&dag->stage[at + 1], &dag->stage[at], (dag->n_stage - at) * sizeof dag->stage[0]);
   dag->n_stage++;
   dag->access = NULL;

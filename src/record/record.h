@@ -31,7 +31,7 @@
 #include "setup/context.h"
 #include "space/sketch.h"
 
-#define SEER_RULE_SET_VERSION 1
+#define SEER_RULE_SET_VERSION 2
 
 typedef enum {
   SEER_RECORD_MEASURED,

@@ -536,6 +536,7 @@ static void fill(filler *f) {
         sketch->stage[s].role == SEER_ROLE_CONST ? SEER_PLACE_CONST : SEER_PLACE_NONE;
     frame->stage[s].n_loop = 0;
   }
+  for (uint32_t k = 0; k < sketch->n_split; k++) (void)choose(f, sketch->split_knob[k]);
   for (uint32_t k = 0; k < sketch->n_order; k++) fill_stage(f, sketch->order[k]);
   bool is_cpu = f->list->target->kind == SEER_TARGET_CPU;
   if (is_cpu)
@@ -550,16 +551,8 @@ static void fill(filler *f) {
   if (is_cpu) seer_in_place_find(frame);
 }
 
-static const seer_sketch *sketch_of(const seer_sketch_list *list, const seer_schedule *schedule) {
-  SEER_ASSERT(schedule->sketch < list->n, "sketch %u of %u", schedule->sketch, list->n);
-  const seer_sketch *sketch = list->sketch[schedule->sketch];
-  SEER_ASSERT(schedule->n == sketch->n_knob, "%u knobs, sketch %s has %u", schedule->n,
-      sketch->signature, sketch->n_knob);
-  return sketch;
-}
-
 void seer_frame_make(const seer_sketch_list *list, const seer_schedule *schedule, seer_frame *out) {
-  const seer_sketch *sketch = sketch_of(list, schedule);
+  const seer_sketch *sketch = seer_sketch_of(list, schedule);
   uint16_t knob[SEER_SCHEDULE_MAX_KNOBS];
   memcpy(knob, schedule->knob, sizeof(uint16_t) * sketch->n_knob);
   filler f = {list, sketch, out, knob, {0, 0}};
@@ -567,7 +560,7 @@ void seer_frame_make(const seer_sketch_list *list, const seer_schedule *schedule
 }
 
 void seer_frame_normalise(const seer_sketch_list *list, seer_schedule *schedule, seer_frame *out) {
-  const seer_sketch *sketch = sketch_of(list, schedule);
+  const seer_sketch *sketch = seer_sketch_of(list, schedule);
   filler f = {list, sketch, out, schedule->knob, {0, 0}};
   fill(&f);
   for (uint32_t k = 0; k < sketch->n_knob; k++) {

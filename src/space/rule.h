@@ -19,6 +19,10 @@ typedef enum {
   SEER_PLAN_FETCHED  // fixed inside the outermost reduction loops of its tiled partner
 } seer_plan_place;
 
+// The stage that computes the parts of a reduction in two (seer_plan_split): which of both lengths
+// counts them. That is its last spatial axis; the other length is its only reduction axis.
+typedef enum { SEER_PART_NONE, SEER_PART_OUTER, SEER_PART_INNER } seer_plan_part;
+
 #define SEER_PLAN_SMALL 8  // extent of an index axis of a transform: F(6x6, 3x3) has 8
 
 typedef struct {
@@ -33,8 +37,12 @@ typedef struct {
   bool unrolls_small;  // its reductions and small index axes are part of the tile
   uint8_t partner, fuse_level, block;
   uint8_t rows_axis;  // SIMPLE: the axis of its tile's rows, plus one; 0: the one before the last
+  seer_plan_part part;
+  uint16_t open_axes;  // bit a: the axis's extent is a knob's, so that it has loops whatever it is
   const char *prefix;  // of knob names
 } seer_plan_stage;
+
+typedef struct seer_plan_split seer_plan_split;  // split.c
 
 typedef struct {
   const seer_dag *dag;  // shared until a rule rewrites it
@@ -45,6 +53,10 @@ typedef struct {
   // the list is sorted by it: what is likely to be good without search comes first
   int rank;
   uint32_t cursor;  // stages [0, cursor) are to be decided; cursor - 1 is next
+  // Reductions in two: the stages of their parts; `dag` has each split by its first length.
+  uint32_t n_split;
+  uint8_t split_stage[SEER_SKETCH_MAX_SPLITS];
+  const seer_plan_split *split[SEER_SKETCH_MAX_SPLITS];
   seer_plan_stage stage[SEER_DAG_MAX_STAGES];
 } seer_plan;
 
@@ -115,8 +127,10 @@ static inline bool seer_plan_is_gpu(const seer_rule_context *context) {
 // -1.
 int seer_plan_result(const seer_plan *plan, uint32_t stage);
 
-// ---- rewriting (rewrite.c). Both give plan->dag a new stage before `stage` (which moves up by
-// one) and keep the ids of all buffers. The new stage has index `stage`.
+// ---- rewriting (rewrite.c, split.c). Each gives plan->dag a new stage before `stage` (which moves
+// up by one) and keeps the ids of all buffers. The new stage has index `stage`.
+// The plan's own copy of its DAG, to be rewritten so.
+seer_dag *seer_plan_open_slot(const seer_rule_context *context, seer_plan *plan, uint32_t stage);
 // cache-write: the new stage computes; the old one copies it out.
 bool seer_plan_has_room(const seer_plan *plan);
 void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, uint32_t stage);
@@ -125,6 +139,16 @@ void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, ui
 // stage combines the parts. One value only. The new stage's name is the old one's and `name`.
 void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
     uint32_t axis, int64_t factor, bool is_inner, const char *name);
+// split: all reduction axes are one, and that is in two, an outer and an inner length: the new
+// stage keeps the part's as its last axis and reduces the other, the old stage combines the parts.
+// The inner length is a knob's, of each divisor up to a limit: seer_plan_variant has the DAG for
+// given ones, by values of the knobs.
+bool seer_plan_may_split(const seer_plan *plan, uint32_t stage);
+void seer_plan_split_reduction(
+    const seer_rule_context *context, seer_plan *plan, uint32_t stage, seer_plan_part part);
+uint32_t seer_plan_split_lengths(const seer_plan_split *split, const uint16_t **out_length);
+const seer_dag *seer_plan_variant(
+    const seer_rule_context *context, const seer_plan *plan, const uint16_t *value);
 // cache-read: loads of `buf` in `stage` go through a copy whose dimension d is the buffer's
 // dimension order[d]. The new stage's role is PACK or FETCH.
 void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage,

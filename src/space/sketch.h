@@ -42,6 +42,7 @@ typedef enum {
   SEER_KNOB_WIDTH,  // neighbours that an item of a FLAT stage makes together: seer_knob_number
   // elements between the rows of a FETCH in the block's memory: seer_knob_number
   SEER_KNOB_PAD,
+  SEER_KNOB_RFACTOR,  // inner length of a reduction in two: seer_knob_number (seer_sketch, variant)
   SEER_KNOB_KIND_COUNT
 } seer_knob_kind;
 
@@ -60,6 +61,7 @@ typedef struct {
   uint8_t stage, axis, level;
   // Values are 0 .. n_values-1; FACTOR: 0 (values 1 .. SEER_MAX_FACTOR)
   uint16_t n_values;
+  const uint16_t *number;  // RFACTOR: what each value stands for, ascending; else NULL
   // FACTOR: the innermost factor of the vectorised axis: a multiple of the vector length
   bool is_vector;
   bool is_tile;  // FACTOR: part of the register tile
@@ -68,7 +70,8 @@ typedef struct {
 
 #define SEER_NO_KNOB 0xFFFF
 
-// The number that a value of a PARALLEL, UNROLL, ITEMS, WIDTH or PAD knob stands for.
+// The number that a value of a PARALLEL, UNROLL, ITEMS, WIDTH, PAD or RFACTOR
+// knob stands for.
 uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, uint16_t value);
 
 typedef struct {
@@ -137,7 +140,12 @@ typedef struct {
   const char *prefix;
 } seer_sketch_stage;
 
-typedef struct {
+// Where a reduction is in two and the lengths of both are a knob's (Ansor's rfactor), extents of
+// the DAG are: the sketch in the list then stands for several of equal loops and knobs, its
+// variants, each with a DAG of its own, and the knobs say which one a schedule is of
+// (seer_sketch_of).
+#define SEER_SKETCH_MAX_SPLITS 4
+typedef struct seer_sketch {
   // ordered text of the rules applied: "direct/tile(conv)/fuse@2(relu)/pad@knob"
   const char *signature;
   const char *formulation;
@@ -149,7 +157,13 @@ typedef struct {
   // stages that may own loops or pass accesses on, readers first
   uint32_t order[SEER_DAG_MAX_STAGES];
   uint32_t n_order;
-  seer_sketch_stage stage[SEER_DAG_MAX_STAGES];
+  seer_sketch_stage *stage;  // by stage of the DAG; variants share them
+  // Its RFACTOR knobs; and its variants by their values, the last knob's fastest: variant[0] is the
+  // one in the list. Without such knobs it is its own only variant.
+  uint32_t n_split;
+  uint16_t split_knob[SEER_SKETCH_MAX_SPLITS];
+  uint32_t n_variant, number;  // number: its place among them
+  const struct seer_sketch *const *variant;
 } seer_sketch;
 
 struct seer_sketch_list {
@@ -162,6 +176,9 @@ struct seer_sketch_list {
   uint32_t n_plans_cut, n_sketches_cut;
   double tolerance;  // no sketch's is larger; 1: whatever formulations there are
 };
+
+// The sketch, or the variant of it, that a schedule is of.
+const seer_sketch *seer_sketch_of(const seer_sketch_list *list, const seer_schedule *schedule);
 
 // All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple
 // sketch always exists). Errors: INVALID a DAG without stages.

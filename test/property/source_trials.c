@@ -89,6 +89,9 @@ bool source_trials_run(const source_trial *how, const source_machine *machine, c
   random_programs_check(
       &programs, name, how->seed, how->target ? DRAWN_OF * how->n_kernel : how->n_kernel);
   if (how->target) drawn_check(&t.choice);
+  programs.space = SEER_SPACE_ANSOR;
+  programs.only = "rfactor@";  // reductions in two, whose indices are quotients
+  if (!how->target) random_programs_check(&programs, name, how->seed, how->n_kernel / 4);
   for (uint32_t k = 0; flags[k]; k++) {
     const char *wrong = source_batch_run(t.batch, machine, cc, flags[k]);
     if (wrong) fail_msg("%s", wrong);

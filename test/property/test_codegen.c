@@ -61,6 +61,8 @@ static void ansor_space(void **state) {
       .check = check,
       .user = &t};
   random_programs_check(&how, "ansor", 77000, N_PAIRS);
+  how.only = "rfactor@";
+  random_programs_check(&how, "ansor, reductions in two", 77000, N_PAIRS);
   jit_runner_destroy(t.runner);
   seer_arena_destroy(arena);
 }

@@ -174,7 +174,7 @@ static const char *check_compiled(jit_runner *runner, const loop_expect *expect,
     const seer_schedule *schedule, seer_arena *arena) {
   seer_loop *loop;
   must(seer_loop_lower(expect->list, schedule, arena, &loop));
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  const seer_sketch *sketch = seer_sketch_of(expect->list, schedule);
   void **data = loop_expect_data(expect, sketch, loop, arena);
   const char *wrong = jit_run(runner, loop, data, 2, arena);
   return wrong ? wrong : loop_expect_compare(expect, sketch, loop, data, arena);

@@ -57,7 +57,7 @@ static void check(jit_runner *runner, const loop_expect *expect, const seer_sche
   const char *wrong = NULL;
   if (interprets) wrong = loop_check(expect, schedule, SEER_LOWER_FAULT_NONE, seed, arena, NULL);
   if (!wrong) {
-    const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+    const seer_sketch *sketch = seer_sketch_of(expect->list, schedule);
     seer_loop *loop = NULL;
     must(seer_loop_lower(expect->list, schedule, arena, &loop));
     void **data = loop_expect_data(expect, sketch, loop, arena);

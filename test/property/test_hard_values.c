@@ -253,7 +253,10 @@ static uint32_t check(const network_text *t, const char *type, uint64_t seed, ji
       .compare = compare,
       .judge = judge,
       .user = &of};
-  uint32_t n = schedule_sweep_run(&sweep, task_dag_of(t->name, t->text, type, arena), seed, runner);
+  seer_dag *dag = task_dag_of(t->name, t->text, type, arena);
+  uint32_t n = schedule_sweep_run(&sweep, dag, seed, runner);
+  sweep.space = SEER_SPACE_ANSOR;  // whose reductions are in two by other lengths
+  if (t->axis != EACH) n += schedule_sweep_run(&sweep, dag, seed, runner);
   seer_arena_destroy(arena);
   return n;
 }

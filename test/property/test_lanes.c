@@ -137,7 +137,7 @@ static void check(walk *w, const seer_sketch_list *list, const seer_schedule *sc
   seer_tile_machine machine = seer_tile_machine_of(list->target);
   seer_tile *tile = seer_tile_create(loop, &machine, arena);
   must(seer_tile_verify(tile));
-  w->sketch = list->sketch[schedule->sketch];
+  w->sketch = seer_sketch_of(list, schedule);
   w->tile = tile;
   for (uint32_t p = 0; p < loop->n_phase; p++) {
     const char *wrong = wrong_in(w, loop->phase[p], 0);

@@ -49,7 +49,7 @@ static uint32_t count(const char *text, const char *word) {
 static void check(const seer_gen_machine *machine, const loop_expect *expect,
     const seer_schedule *schedule, uint64_t seed, seen *s) {
   seer_arena *arena = seer_arena_create("candidate");
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  const seer_sketch *sketch = seer_sketch_of(expect->list, schedule);
   seer_loop *loop = NULL;
   seer_vec_code *code = NULL;
   seer_rng rng;

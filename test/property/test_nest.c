@@ -179,6 +179,8 @@ static void producers_agree(void **state) {
   random_programs_check(&how, "nests", 1, N_PAIRS);
   how.space = SEER_SPACE_ANSOR;
   random_programs_check(&how, "nests, ansor", 1, N_PAIRS / 4);
+  how.only = "rfactor@";
+  random_programs_check(&how, "nests, reductions in two", 1, N_PAIRS / 4);
   print_message("%" PRIu64 " statements (trips of %" PRIu64 " exact), %" PRIu64 " loops (%" PRIu64
                 " with idle bounds), %" PRIu64 " accesses, %" PRIu64 " folded away\n",
       t.statements, t.exact_trips, t.loops, t.loose_bounds, t.accesses, t.lost_accesses);

@@ -98,7 +98,7 @@ static float number(seer_rng *rng) {
 
 static const char *try_schedule(jit_runner *runner, const loop_expect *expect,
     const seer_schedule *schedule, const float *want, int n, seer_arena *arena) {
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  const seer_sketch *sketch = seer_sketch_of(expect->list, schedule);
   seer_loop *loop;
   seer_status status = seer_loop_lower(expect->list, schedule, arena, &loop);
   if (status) {

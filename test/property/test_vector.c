@@ -94,6 +94,10 @@ static void code_gives_what_the_dag_gives(void **state) {
   how.coverage = SEER_NEW(arena, loop_coverage);
   how.quota = QUOTA;
   random_programs_check(&how, "vector code", 1, N_PAIRS);
+  how.coverage = NULL;
+  how.space = SEER_SPACE_ANSOR;
+  how.only = "rfactor@";
+  random_programs_check(&how, "reductions in two", 1, N_PAIRS / 2);
   seer_arena_destroy(arena);
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "space/lower.h"
 #include "support/test.h"
@@ -29,7 +30,7 @@ static void try_schedule(
   r->n++;
   const seer_sketch_list *list = p->expect->list;
   p->schedule = seer_arena_memdup(scratch, schedule, sizeof(*schedule));
-  p->sketch = list->sketch[schedule->sketch];
+  p->sketch = seer_sketch_of(list, schedule);
   const char *wrong, *loops = "";
   seer_status status = seer_loop_lower(list, schedule, scratch, &p->loop);
   if (status) {
@@ -88,10 +89,11 @@ static bool try_recipe(run *r, const random_dag_recipe *recipe) {
       .expect = loop_expect_make(list, recipe->seed, arena)};
   seer_rng rng;
   seer_rng_init(&rng, recipe->seed);
-  uint32_t *order = SEER_NEW_ARRAY(arena, uint32_t, list->n);
-  for (uint32_t s = 0; s < list->n; s++) order[s] = s;
-  seer_rng_shuffle_u32(&rng, order, list->n);
-  for (uint32_t k = 0; k < list->n && k < how->max_sketches && !r->wrong; k++)
+  uint32_t *order = SEER_NEW_ARRAY(arena, uint32_t, list->n), n = 0;
+  for (uint32_t s = 0; s < list->n; s++)
+    if (!how->only || strstr(list->sketch[s]->signature, how->only)) order[n++] = s;
+  seer_rng_shuffle_u32(&rng, order, n);
+  for (uint32_t k = 0; k < n && k < how->max_sketches && !r->wrong; k++)
     try_sketch(r, &program, order[k], &rng, scratch);
   if (!how->keep) {
     seer_arena_destroy(scratch);

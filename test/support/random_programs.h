@@ -32,6 +32,7 @@ typedef struct {
   seer_space_kind space;
   // Of one DAG, of those that it has. More DAGs see more than more schedules of one.
   uint32_t max_sketches;
+  const char *only;  // sketches with this in their signature; NULL: all
   bool has_default;  // each sketch's default schedule
   uint32_t n_samples;  // of each sketch
   bool has_children;  // a mutation of its default, and a crossover of that and a sample

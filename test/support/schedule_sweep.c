@@ -20,7 +20,7 @@ static const char *compare(const schedule_sweep *sweep, const loop_expect *expec
 
 static const char *try_schedule(const schedule_sweep *sweep, jit_runner *runner,
     const loop_expect *expect, const seer_schedule *schedule, seer_arena *arena) {
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  const seer_sketch *sketch = seer_sketch_of(expect->list, schedule);
   seer_loop *loop;
   seer_rng rng;
   seer_rng_init(&rng, 1);
@@ -43,7 +43,7 @@ uint32_t schedule_sweep_run(
   seer_sketch_list *list;
   seer_rng rng;
   seer_rng_init(&rng, seed);
-  must(seer_sketch_generate(dag, jit_runner_target(runner), SEER_SPACE_FULL, arena, &list));
+  must(seer_sketch_generate(dag, jit_runner_target(runner), sweep->space, arena, &list));
   loop_expect *expect = loop_expect_of(list, sweep->fill, sweep->user, &rng, arena);
   if (sweep->judge) sweep->judge(sweep->user, expect, arena);
   uint32_t n = 0;

@@ -13,6 +13,7 @@
 
 typedef struct {
   const char *label;  // in messages
+  seer_space_kind space;
   uint32_t n_samples;  // random schedules of a sketch, beside its default one, where they are few
   loop_expect_fill fill;
   // Whether `got` is what the DAG's interpreter gives, `want`, which has `n` elements.

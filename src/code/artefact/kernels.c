@@ -123,7 +123,7 @@ static seer_status build_one(
   const seer_sketch_list *list;
   seer_loop *loop = NULL;
   SEER_TRY(seer_build_lower(jobs->context, jobs->network, k->step, k->choice, arena, &list, &loop));
-  k->sketch = list->sketch[schedule->sketch];
+  k->sketch = seer_sketch_of(list, schedule);
   k->schedule_text = seer_schedule_print(list, schedule, arena);
   SEER_TRY(repack(k->packs, loop));
   const char *symbol = seer_arena_printf(arena, "%s_%016" PRIx64 "_%016" PRIx64,

@@ -91,7 +91,7 @@ static seer_status read_checked(
 // What evaluates the constants that the kernels pack: runners have no compiler for it.
 static seer_status add_constants(seer_measurer *m, const seer_sketch_list *sketches,
     const seer_schedule *schedule, const seer_kernel *kernel, seer_constant_kernels *out) {
-  const seer_dag *dag = sketches->sketch[schedule->sketch]->dag;
+  const seer_dag *dag = seer_sketch_of(sketches, schedule)->dag;
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     const seer_kernel_arg *arg = &kernel->arg[a];
     if (arg->storage != SEER_STORE_PACKED) continue;

@@ -371,8 +371,8 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
     const seer_constant_kernels *kernels, seer_arena *arena, seer_measure_result *out) {
   memset(out, 0, sizeof(*out));
   SEER_TRY(use_task(runner, task));
-  const seer_sketch *sketch = task->sketches->sketch[checked->schedule->sketch];
-  const seer_sketch *reference_sketch = task->sketches->sketch[reference->schedule->sketch];
+  const seer_sketch *sketch = seer_sketch_of(task->sketches, checked->schedule);
+  const seer_sketch *reference_sketch = seer_sketch_of(task->sketches, reference->schedule);
   const seer_call_constants constants = {seer_context_target(runner->context), kernels};
   loaded l = {0}, r = {0};
   seer_call c = {.packed = NULL}, d = {.packed = NULL};

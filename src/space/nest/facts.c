@@ -172,16 +172,19 @@ static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_a
 seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena *arena) {
   seer_nest_facts *facts = SEER_NEW(arena, seer_nest_facts);
   facts->list = list;
-  facts->of_sketch = SEER_NEW_ARRAY(arena, stage_fact *, list->n);
+  facts->of_sketch = SEER_NEW_ARRAY(arena, stage_fact **, list->n);
   for (uint32_t k = 0; k < list->n; k++) {
-    const seer_dag *dag = list->sketch[k]->dag;
+    const seer_sketch *sketch = list->sketch[k];
     for (uint32_t j = 0; j < k && !facts->of_sketch[k]; j++) {
-      if (list->sketch[j]->dag == dag) facts->of_sketch[k] = facts->of_sketch[j];
+      if (list->sketch[j]->dag == sketch->dag) facts->of_sketch[k] = facts->of_sketch[j];
     }
     if (facts->of_sketch[k]) continue;
-    facts->of_sketch[k] = SEER_NEW_ARRAY(arena, stage_fact, dag->n_stage);
-    for (uint32_t s = 0; s < dag->n_stage; s++) {
-      fill_stage(dag, s, &facts->of_sketch[k][s], arena);
+    facts->of_sketch[k] = SEER_NEW_ARRAY(arena, stage_fact *, sketch->n_variant);
+    for (uint32_t v = 0; v < sketch->n_variant; v++) {
+      const seer_dag *dag = sketch->variant[v]->dag;
+      facts->of_sketch[k][v] = SEER_NEW_ARRAY(arena, stage_fact, dag->n_stage);
+      for (uint32_t s = 0; s < dag->n_stage; s++)
+        fill_stage(dag, s, &facts->of_sketch[k][v][s], arena);
     }
   }
   return facts;

@@ -38,7 +38,7 @@ typedef struct {
 
 struct seer_nest_facts {
   const seer_sketch_list *list;
-  stage_fact **of_sketch;  // by sketch, by stage; sketches of one DAG share them
+  stage_fact ***of_sketch;  // by sketch, by variant, by stage; sketches of one DAG share them
 };
 
 static inline void add_ops(op_count *to, const op_count *from, float weight) {

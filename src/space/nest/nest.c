@@ -620,13 +620,13 @@ static void total_bytes(maker *m) {
 
 void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_nest *out) {
   uint32_t k = 0;
-  while (k < facts->list->n && facts->list->sketch[k] != frame->sketch) k++;
+  while (k < facts->list->n && facts->list->sketch[k]->variant != frame->sketch->variant) k++;
   SEER_ASSERT(k < facts->list->n, "sketch %s is not in the list of %u", frame->sketch->signature,
       facts->list->n);
   maker m;  // its states are filled as they are used
   m.frame = frame;
   m.dag = frame->sketch->dag;
-  m.facts = facts->of_sketch[k];
+  m.facts = facts->of_sketch[k][frame->sketch->number];
   m.nest = out;
   m.vector_bytes = facts->list->target->vector_bytes;
   memset(m.statement_of, -1, sizeof m.statement_of);

@@ -1,9 +1,9 @@
 // rfactor.c - a reduction with few results is computed in parts that are combined once (Ansor:
-// AddRfactor): chunks of the reduction side by side (parallel loops over a first axis), or lanes of
-// its innermost index (a vector of partial results; contiguous reductions like a mean over channels
-// or softmax's rows become plain vector code), or lanes within chunks. The axis is split by a fixed
-// factor that follows from the target: the parts are an axis of the new stage, so its extent is no
-// knob.
+// AddRfactor). In the space ansor as published, with lengths that are drawn (sketch/split.c). In
+// the full one: chunks of the reduction side by side (parallel loops over a first axis), or lanes
+// of its innermost index (a vector of partial results; contiguous reductions like a mean over
+// channels or softmax's rows become plain vector code), or lanes within chunks, by a factor that
+// follows from the target.
 #include "space/rule.h"
 
 #define PARTS_PER_THREAD 4
@@ -86,51 +86,78 @@ static void push(const seer_rule_context *context, const seer_plan *plan, uint32
   seer_plan_push(context, next);
 }
 
+// As published: all reduction axes are one, by its outer and by its inner part, of lengths that are
+// drawn. Parts that would be tiled (products) are computed at the root.
+static void push_split(const seer_rule_context *context, const seer_plan *plan, uint32_t stage,
+    seer_plan_part part, int rank) {
+  const char *name = part == SEER_PART_OUTER ? "rfactor@outer" : "rfactor@inner";
+  bool is_result = seer_plan_is_output(plan, stage) || plan->dag->access->readers[stage] == 0;
+  seer_plan *next = seer_plan_next(context, plan, stage, name);
+  next->rank += rank;
+  seer_plan_split_reduction(context, next, stage, part);
+  decide(next, stage, seer_plan_needs_tiling(next, stage) ? SEER_PLAN_ROOT : SEER_PLAN_FREE);
+  decide(next, stage + 1, is_result ? SEER_PLAN_ROOT : SEER_PLAN_FREE);
+  seer_plan_push(context, next);
+}
+
+// Of its reduction axes with more than one value; there are such.
+static uint32_t innermost(const seer_dag_stage *s) {
+  uint32_t axis = (uint32_t)s->n_space + s->n_reduce - 1;
+  while (s->axis[axis].extent == 1) axis--;
+  return axis;
+}
+
+// Ansor's NeedsRfactor.
+static bool is_needed(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  int64_t threads = (int64_t)context->target->threads, space = seer_plan_space(plan, stage),
+          reduce = seer_plan_reduce(plan, stage);
+  if (reduce == 1 || plan->stage[stage].is_rewritten) return false;
+  return seer_plan_needs_tiling(plan, stage) ? space <= reduce && space <= 16 * threads
+                                             : reduce > threads;
+}
+
+static seer_rule_answer apply_ansor(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  if (!seer_plan_may_split(plan, stage)) return SEER_RULE_SKIP;
+  bool has_contiguous = is_contiguous(plan->dag, stage, innermost(&plan->dag->stage[stage]));
+  push_split(context, plan, stage, SEER_PART_INNER, has_contiguous ? -1 : 1);
+  push_split(context, plan, stage, SEER_PART_OUTER, 2);
+  return SEER_RULE_GO_ON;
+}
+
 static seer_rule_answer apply(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  if (!is_needed(context, plan, stage)) return SEER_RULE_SKIP;
+  if (context->space == SEER_SPACE_ANSOR) return apply_ansor(context, plan, stage);
   const seer_dag_stage *s = &plan->dag->stage[stage];
   bool is_plain = s->combiner == SEER_COMBINE_SUM || s->combiner == SEER_COMBINE_PROD ||
       s->combiner == SEER_COMBINE_MAX || s->combiner == SEER_COMBINE_MIN;
-  bool may = is_plain && s->n_values == 1 && !plan->stage[stage].is_rewritten &&
-      seer_plan_has_room(plan) && s->n_space < SEER_MAX_RANK &&
-      s->n_space + s->n_reduce < SEER_DAG_MAX_AXES;
+  bool may = is_plain && s->n_values == 1 && seer_plan_has_room(plan) &&
+      s->n_space < SEER_MAX_RANK && s->n_space + s->n_reduce < SEER_DAG_MAX_AXES;
   if (!may) return SEER_RULE_SKIP;
-  int64_t threads = (int64_t)context->target->threads, space = seer_plan_space(plan, stage),
-          reduce = seer_plan_reduce(plan, stage);
-  bool is_tiled = seer_plan_needs_tiling(plan, stage);
-  bool needs = is_tiled ? space <= reduce && space <= 16 * threads : reduce > threads;
-  uint32_t first = s->n_space, end = first + s->n_reduce, inner = end, longest = first;
-  for (uint32_t a = first; a < end; a++) {
-    if (s->axis[a].extent > 1) inner = a;
+  int64_t threads = (int64_t)context->target->threads, space = seer_plan_space(plan, stage);
+  uint32_t inner = innermost(s), longest = s->n_space;
+  for (uint32_t a = s->n_space; a < (uint32_t)s->n_space + s->n_reduce; a++)
     if (s->axis[a].extent > s->axis[longest].extent) longest = a;
-  }
-  if (!needs || inner == end) return SEER_RULE_SKIP;
-  bool has_contiguous = is_contiguous(plan->dag, stage, inner);
+  bool has_contiguous = is_contiguous(plan->dag, stage, inner), made = false;
   uint32_t elem_bytes = seer_dtype_bytes(plan->dag->buf[s->out[0]].dtype);
   int64_t lanes = seer_max_i64(context->target->vector_bytes / elem_bytes, 1);
   int64_t extent = s->axis[inner].extent, factor = seer_min_i64(lanes, extent);
   if (extent >= 4 * LANE_VECTORS * lanes) factor = LANE_VECTORS * lanes;
-  bool is_ansor = context->space == SEER_SPACE_ANSOR, made = false;
-  if (is_ansor) {  // exact: the largest divisor
-    while (extent % factor != 0) factor--;
-  }
-  if (is_ansor || (has_contiguous && extent >= lanes)) {
-    push(context, plan, stage, (cut){0, 0}, (cut){inner, factor}, is_ansor ? factor : lanes,
-        has_contiguous ? -1 : 1);
+  if (has_contiguous && extent >= lanes) {
+    push(context, plan, stage, (cut){0, 0}, (cut){inner, factor}, lanes, -1);
     made = true;
   }
-  uint32_t outermost = is_ansor || threads < 2 ? end : find_outermost(plan->dag, stage);
+  uint32_t end = (uint32_t)s->n_space + s->n_reduce,
+           outermost = threads < 2 ? end : find_outermost(plan->dag, stage);
   if (outermost < end) longest = outermost;
   int64_t chunks = seer_min_i64(PARTS_PER_THREAD * threads, s->axis[longest].extent);
-  if (is_ansor) {
-    while (s->axis[longest].extent % chunks != 0) chunks--;
-  }
-  if (is_ansor || ((space < PARTS_PER_THREAD * threads || outermost < end) && chunks > 1)) {
+  if (chunks > 1 && (space < PARTS_PER_THREAD * threads || outermost < end)) {
     push(context, plan, stage, (cut){longest, chunks}, (cut){0, 0}, 0, 2);
     made = true;
     // Each thread its own rows, as vectors: where chunks leave enough of the innermost axis.
     int64_t left = longest == inner ? extent / chunks : extent;
-    bool are_vectors = !is_ansor && threads > 1 && has_contiguous && left >= factor &&
+    bool are_vectors = threads > 1 && has_contiguous && left >= factor &&
         plan->dag->n_stage + 1 < SEER_DAG_MAX_STAGES && s->n_space + 1 < SEER_MAX_RANK &&
         s->n_space + s->n_reduce + 1 < SEER_DAG_MAX_AXES &&
         plan->dag->n_buf + 2 * SEER_DAG_MAX_VALUES <= SEER_DAG_MAX_BUFFERS;
@@ -142,4 +169,4 @@ static seer_rule_answer apply(
 
 extern const seer_rule seer_rule_rfactor;
 const seer_rule seer_rule_rfactor = {
-    "rfactor", "partial results by lanes or chunks of a reduction", true, SEER_RULE_CPU, apply};
+    "rfactor", "a reduction in parts that are combined once", true, SEER_RULE_CPU, apply};

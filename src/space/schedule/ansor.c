@@ -44,6 +44,10 @@ static void draw_tile_sizes(const draft *d) {
       for (uint32_t k = 0; k < n; k++) d->out->knob[knob[k]] = length[k];
     }
   }
+  for (uint32_t k = 0; k < d->sketch->n_split; k++) {  // into two lengths each
+    uint16_t knob = d->sketch->split_knob[k];
+    d->out->knob[knob] = (uint16_t)seer_rng_below(d->rng, d->sketch->knob[knob].n_values);
+  }
 }
 
 // The split that a pick falls on: reservoir sampling over those with an innermost length within the
@@ -64,20 +68,43 @@ static uint64_t pick_split(const draft *d, uint32_t *out_stage, uint32_t *out_ax
   return n;
 }
 
-// How many neighbours an item of a GPU's fetch copies is a split's length, too, which is drawn as
-// 1; and how many items share a reduction, drawn as a warp's. One of those, where the pick falls on
-// them, has another length then; false: it does not.
-static bool mutate_given(const draft *d, uint64_t n_split) {
+// A reduction in two: as below, one length gives a divisor of it to the other. The limit of the
+// inner one is its list's end.
+static bool move_between(const draft *d, const seer_knob *knob, uint16_t *value) {
+  bool to_inner_first = seer_rng_below(d->rng, 2) == 0;
+  for (int turn = 0; turn < 2; turn++) {
+    bool to_inner = to_inner_first == (turn == 0);
+    uint16_t from = knob->number[*value], drawn = *value;
+    uint64_t n = 0;
+    for (uint16_t k = 0; k < knob->n_values; k++) {
+      uint16_t to = knob->number[k];
+      bool fits = to_inner ? to > from && to % from == 0 : to < from && from % to == 0;
+      if (fits && seer_rng_below(d->rng, ++n) == 0) drawn = k;
+    }
+    if (n == 0) continue;
+    *value = drawn;
+    return true;
+  }
+  return false;
+}
+
+// Splits with knobs of their own: a reduction in two; how many neighbours an item of a GPU's fetch
+// copies, which is drawn as 1; and how many items share a reduction, drawn as a warp's. Where the
+// pick falls on one of those it is changed, if it can be.
+typedef enum { NOT_PICKED, CHANGED, UNCHANGED } given;
+static given mutate_given(const draft *d, uint64_t n_split) {
   int picked = -1;
   for (uint32_t k = 0; k < d->sketch->n_knob; k++) {
     seer_knob_kind kind = d->sketch->knob[k].kind;
-    bool is_given = kind == SEER_KNOB_WIDTH || kind == SEER_KNOB_ITEMS;
+    bool is_given = kind == SEER_KNOB_WIDTH || kind == SEER_KNOB_ITEMS || kind == SEER_KNOB_RFACTOR;
     if (is_given && seer_rng_below(d->rng, ++n_split) == 0) picked = (int)k;
   }
-  if (picked < 0) return false;
-  uint16_t *value = &d->out->knob[picked], n = d->sketch->knob[picked].n_values;
+  if (picked < 0) return NOT_PICKED;
+  const seer_knob *knob = &d->sketch->knob[picked];
+  uint16_t *value = &d->out->knob[picked], n = knob->n_values;
+  if (knob->kind == SEER_KNOB_RFACTOR) return move_between(d, knob, value) ? CHANGED : UNCHANGED;
   *value = (uint16_t)((*value + 1 + seer_rng_below(d->rng, n - 1u)) % n);
-  return true;
+  return CHANGED;
 }
 
 // A random divisor > 1 of a length, at most `limit`; 1: there is none. `of`: the extent's, of which
@@ -99,8 +126,8 @@ static int64_t draw_divisor(
 static bool mutate_tile_size(const draft *d) {
   uint32_t stage = 0, axis = 0;
   uint64_t n_split = pick_split(d, &stage, &axis);
-  if (mutate_given(d, n_split)) return true;
-  if (n_split == 0) return false;
+  given how = mutate_given(d, n_split);
+  if (how != NOT_PICKED || n_split == 0) return how == CHANGED;
   const seer_sketch_stage *s = &d->sketch->stage[stage];
   uint16_t knob[MAX_LENGTHS];
   uint32_t n = list_lengths(s, axis, knob), order[MAX_LENGTHS + 1];

@@ -302,7 +302,8 @@ void seer_schedule_default(const seer_sketch_list *list, uint32_t sketch, seer_s
   for (uint32_t k = 0; k < m.sketch->n_knob; k++) {
     const seer_knob *knob = &m.sketch->knob[k];
     out->knob[k] = knob->kind == SEER_KNOB_FACTOR ? 1 : 0;
-    if (knob->kind == SEER_KNOB_LOCATION) out->knob[k] = (uint16_t)(knob->n_values - 1);
+    bool is_last = knob->kind == SEER_KNOB_LOCATION || knob->kind == SEER_KNOB_RFACTOR;
+    if (is_last) out->knob[k] = (uint16_t)(knob->n_values - 1);
   }
   for (uint32_t s = 0; s < m.sketch->dag->n_stage; s++) {
     if (m.sketch->stage[s].role == SEER_ROLE_TILED) fill_tiled(&m, s);

@@ -207,6 +207,7 @@ static void step(walk *w, uint32_t k, int direction) {
     case SEER_KNOB_ITEMS:
     case SEER_KNOB_WIDTH:
     case SEER_KNOB_PAD:
+    case SEER_KNOB_RFACTOR:
       step_choice(w, k, direction);
       break;
     case SEER_KNOB_KIND_COUNT:
@@ -216,7 +217,7 @@ static void step(walk *w, uint32_t k, int direction) {
 
 uint32_t seer_schedule_neighbours(const seer_sketch_list *list, const seer_schedule *schedule,
     seer_arena *arena, seer_schedule **out) {
-  const seer_sketch *sketch = list->sketch[schedule->sketch];
+  const seer_sketch *sketch = seer_sketch_of(list, schedule);
   walk w = {.list = list, .sketch = sketch, .from = schedule};
   w.out = *out = SEER_NEW_ARRAY(arena, seer_schedule, 2 * sketch->n_knob + 1);
   seer_frame_make(list, schedule, &w.frame);

@@ -47,6 +47,13 @@ static void carry_location(const seer_sketch *from, uint32_t from_stage, uint16_
   }
 }
 
+// The same inner length of a reduction in two, or the next smaller one.
+static uint16_t carry_length(const seer_knob *from, uint16_t value, const seer_knob *to) {
+  uint16_t k = (uint16_t)(to->n_values - 1);
+  while (k > 0 && to->number[k] > from->number[value]) k--;
+  return k;
+}
+
 // How often the levels of an axis repeat outside level 1: what is kept when extents change.
 static int64_t outer_count(
     const seer_sketch *sketch, const uint16_t *knob, uint32_t stage, uint32_t axis) {
@@ -86,6 +93,8 @@ seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_sche
     uint16_t value = schedule->knob[old];
     if (b->knob[k].kind == SEER_KNOB_LOCATION) {
       carry_location(a, a->knob[old].stage, value, b, b->knob[k].stage, &out->knob[k]);
+    } else if (b->knob[k].kind == SEER_KNOB_RFACTOR) {
+      out->knob[k] = carry_length(&a->knob[old], value, &b->knob[k]);
     } else {
       out->knob[k] = value;
     }

@@ -8,6 +8,7 @@
 //     items relu 128                    of a GPU's block, of a stage whose elements are dealt out
 //     width a.fetch 4                   neighbours that one of its items makes together
 //     pad a.fetch 1                     elements between its rows in the block's memory
+//     rfactor mean 16                   inner length of a reduction in two
 //   }
 // Parsing matches the sketch by its signature and knobs by name; knobs that are not named take the
 // default's value. The result is normalised.
@@ -63,7 +64,8 @@ static const char *const number_words[SEER_KNOB_KIND_COUNT] = {[SEER_KNOB_PARALL
     [SEER_KNOB_UNROLL] = "unroll",
     [SEER_KNOB_ITEMS] = "items",
     [SEER_KNOB_WIDTH] = "width",
-    [SEER_KNOB_PAD] = "pad"};
+    [SEER_KNOB_PAD] = "pad",
+    [SEER_KNOB_RFACTOR] = "rfactor"};
 
 const char *seer_schedule_print(
     const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena) {
@@ -114,6 +116,7 @@ const char *seer_schedule_print(
       case SEER_KNOB_ITEMS:
       case SEER_KNOB_WIDTH:
       case SEER_KNOB_PAD:
+      case SEER_KNOB_RFACTOR:
         seer_text_printf(&text, "\n  %s %s %u", number_words[knob->kind], of,
             seer_knob_number(list, knob, value));
         break;
@@ -231,7 +234,7 @@ static seer_status parse(parser *p) {
       SEER_TRY(parse_number(p, kind));
     } else {
       return seer_scan_fail(
-          &p->scan, "a step is split, place, parallel, unroll, items, width or pad");
+          &p->scan, "a step is split, place, parallel, unroll, items, width, pad or rfactor");
     }
   }
   if (!seer_scan_at_end(&p->scan)) return seer_scan_fail(&p->scan, "text after the schedule");

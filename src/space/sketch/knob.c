@@ -1,4 +1,5 @@
-// knob.c - what values of knobs stand for, and the names of what refuses them.
+// knob.c - what values of knobs stand for, the variant that they choose, and the names of what
+// refuses them.
 #include "space/sketch.h"
 
 #define MAX_LIMITS 5
@@ -37,6 +38,8 @@ uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, u
       return (uint16_t)(1 << value);
     case SEER_KNOB_PAD:
       return pads[value];
+    case SEER_KNOB_RFACTOR:
+      return knob->number[value];
     case SEER_KNOB_FACTOR:
     case SEER_KNOB_LOCATION:
     case SEER_KNOB_PARALLEL:
@@ -44,6 +47,20 @@ uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, u
       break;
   }
   return value;
+}
+
+const seer_sketch *seer_sketch_of(const seer_sketch_list *list, const seer_schedule *schedule) {
+  SEER_ASSERT(schedule->sketch < list->n, "sketch %u of %u", schedule->sketch, list->n);
+  const seer_sketch *sketch = list->sketch[schedule->sketch];
+  SEER_ASSERT(schedule->n == sketch->n_knob, "%u knobs, sketch %s has %u", schedule->n,
+      sketch->signature, sketch->n_knob);
+  uint32_t at = 0;
+  for (uint32_t k = 0; k < sketch->n_split; k++) {
+    uint32_t n = sketch->knob[sketch->split_knob[k]].n_values,
+             value = schedule->knob[sketch->split_knob[k]];
+    at = at * n + (value < n ? value : n - 1);  // as normalising would have it
+  }
+  return sketch->variant[at];
 }
 
 static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers", "local-bytes",

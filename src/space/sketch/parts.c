@@ -29,11 +29,14 @@ void seer_skeleton_loop(seer_skeleton *b, uint32_t stage, seer_sketch_loop loop,
   s->loop[s->n_loop++] = loop;
 }
 
-uint32_t seer_skeleton_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *out_axis) {
+uint32_t seer_skeleton_axes(
+    const seer_skeleton *b, uint32_t stage, bool is_reduce, uint8_t *out_axis) {
+  const seer_dag_stage *s = &b->plan->dag->stage[stage];
+  uint32_t open = b->plan->stage[stage].open_axes;
   uint32_t first = is_reduce ? s->n_space : 0,
            end = is_reduce ? (uint32_t)s->n_space + s->n_reduce : s->n_space, n = 0;
   for (uint32_t a = first; a < end; a++) {
-    if (s->axis[a].extent > 1) out_axis[n++] = (uint8_t)a;
+    if (s->axis[a].extent > 1 || (open >> a & 1)) out_axis[n++] = (uint8_t)a;
   }
   return n;
 }

@@ -11,8 +11,7 @@ bool seer_plan_has_room(const seer_plan *plan) {
       plan->dag->n_buf + SEER_DAG_MAX_VALUES <= SEER_DAG_MAX_BUFFERS;
 }
 
-// Copies the DAG; the plan expects a new stage at index `stage`.
-static seer_dag *open_slot(const seer_rule_context *context, seer_plan *plan, uint32_t stage) {
+seer_dag *seer_plan_open_slot(const seer_rule_context *context, seer_plan *plan, uint32_t stage) {
   SEER_ASSERT(seer_plan_has_room(plan), "dag %s: %u stages", plan->dag->name, plan->dag->n_stage);
   uint32_t n = plan->dag->n_stage;
   memmove(&plan->stage[stage + 1], &plan->stage[stage], (n - stage) * sizeof plan->stage[0]);
@@ -21,6 +20,8 @@ static seer_dag *open_slot(const seer_rule_context *context, seer_plan *plan, ui
     if (p->partner != SEER_NO_STAGE && p->partner >= stage) p->partner++;
     if (p->place == SEER_PLAN_BLOCK && p->block >= stage) p->block++;
   }
+  for (uint32_t k = 0; k < plan->n_split; k++)
+    if (plan->split_stage[k] >= stage) plan->split_stage[k]++;
   plan->stage[stage] = (seer_plan_stage){.partner = SEER_NO_STAGE};
   seer_dag *dag = seer_dag_clone(plan->dag, context->arena);
   plan->dag = dag;
@@ -28,7 +29,7 @@ static seer_dag *open_slot(const seer_rule_context *context, seer_plan *plan, ui
 }
 
 void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, uint32_t stage) {
-  seer_dag *dag = open_slot(context, plan, stage);
+  seer_dag *dag = seer_plan_open_slot(context, plan, stage);
   seer_dag_insert_copy(
       dag, stage, seer_arena_printf(context->arena, "%s.acc", dag->stage[stage].name));
   // What computes keeps the names of the knobs.
@@ -66,7 +67,7 @@ static seer_expr guard_load(void *user, seer_expr_pool *to, const seer_expr_node
 
 void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
     uint32_t axis, int64_t factor, bool is_inner, const char *name) {
-  seer_dag *dag = open_slot(context, plan, stage);
+  seer_dag *dag = seer_plan_open_slot(context, plan, stage);
   const seer_dag_stage old = dag->stage[stage];
   seer_expr_pool *pool = &dag->expr;
   int64_t extent = old.axis[axis].extent, rest = seer_ceil_div(extent, factor);
@@ -124,7 +125,7 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
 
 void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
     uint32_t buf, const uint8_t *order, seer_stage_role role) {
-  seer_dag *dag = open_slot(context, plan, stage);
+  seer_dag *dag = seer_plan_open_slot(context, plan, stage);
   bool is_fetch = role == SEER_STAGE_FETCH;
   const seer_dag_buf from = dag->buf[buf];
   seer_dag_axis axes[SEER_MAX_RANK];

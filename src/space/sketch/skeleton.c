@@ -5,6 +5,8 @@
 //   SIMPLE   a.. u0 v0 | R.. | u1 v1         v the last axis, u the one before it (rule/simple.c: another)
 //            a.. v0 | R.. small.. v1         a transform: reductions, small index axes are unrolled
 //            a.. v0 | y1 x1 v1               a transform's tiles y1 x1 are put together: unrolled
+//            a.. u0 v0 p | r | u1 v1         the parts p of a reduction in two, by its outer length
+//            a.. u0 | r | u1 p               by its inner length, which is the vectors
 // On a GPU SIMPLE and FETCH have loops for their reductions alone: they are FLAT (frame.h).
 // Block loops B.. come before these in a stage that others are computed in (S0 where there are S0
 // and S1). Axes of extent 1 have no loops.
@@ -190,8 +192,10 @@ static void build_simple(seer_skeleton *b, uint32_t stage, bool is_cut) {
   seer_sketch_stage *mine = &b->sketch->stage[stage];
   uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES], small[SEER_DAG_MAX_AXES];
   uint16_t outer[SEER_DAG_MAX_AXES];
-  uint32_t n = seer_skeleton_axes(s, false, space), n_reduce = seer_skeleton_axes(s, true, reduce),
-           n_small = 0;
+  uint32_t n = seer_skeleton_axes(b, stage, false, space),
+           n_reduce = seer_skeleton_axes(b, stage, true, reduce), n_small = 0;
+  seer_plan_part part = b->plan->stage[stage].part;
+  if (part != SEER_PART_NONE) n--;  // is cut nowhere: outside of the reduction, or the vectors
   move_rows(b->plan->stage[stage].rows_axis, n, space);
   bool unrolls = b->plan->stage[stage].unrolls_small && n > 0;
   if (unrolls) n_small = take_small(s, space, &n, small);
@@ -199,10 +203,12 @@ static void build_simple(seer_skeleton *b, uint32_t stage, bool is_cut) {
   uint8_t lanes[SEER_DAG_MAX_AXES] = {0};
   if (s->n_reduce == 0) find_steps(b, stage, mine->step, lanes);
   for (uint32_t k = 0; k < n; k++) has_steps |= mine->step[space[k]] > 1;
-  uint32_t n_split = n < 2 ? n : unrolls || has_steps ? 1 : 2;
+  uint32_t most_split = unrolls || has_steps || part == SEER_PART_INNER ? 1 : 2;
+  uint32_t n_split = n < most_split ? n : most_split;
   if (is_cut) n_split = 0;
   seer_skeleton_block(b, stage, n, space, outer);
   add_loops(b, stage, n, space, outer);
+  if (part == SEER_PART_OUTER) seer_skeleton_add(b, stage, space[n], SEER_NO_KNOB);
   mine->max_parallel = mine->n_loop;
   if (unrolls) mine->first_tile_loop = mine->n_loop;
   add_loops(b, stage, n_reduce, reduce, NULL);
@@ -223,11 +229,15 @@ static void build_simple(seer_skeleton *b, uint32_t stage, bool is_cut) {
       continue;
     }
     uint16_t knob = seer_skeleton_factor(b, stage, space[k], 1);
-    seer_skeleton_mark_tile(b, knob, k + 1 == n);
+    seer_skeleton_mark_tile(b, knob, k + 1 == n && part != SEER_PART_INNER);
     seer_skeleton_add(b, stage, space[k], knob);
   }
   mine->is_vectorised = n_split > 0;
   mine->vector_axis = n > 0 ? space[n - 1] : 0;
+  if (part != SEER_PART_INNER) return;
+  seer_skeleton_add(b, stage, space[n], SEER_NO_KNOB);
+  mine->is_vectorised = true;
+  mine->vector_axis = space[n];
 }
 
 // A GPU's stage whose elements are dealt out to items, those of a transform's tile together.
@@ -236,7 +246,8 @@ static void build_flat(seer_skeleton *b, uint32_t stage) {
   seer_sketch_stage *mine = &b->sketch->stage[stage];
   uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES], small[SEER_DAG_MAX_AXES],
       lanes[SEER_DAG_MAX_AXES];
-  uint32_t n = seer_skeleton_axes(s, false, space), n_reduce = seer_skeleton_axes(s, true, reduce);
+  uint32_t n = seer_skeleton_axes(b, stage, false, space),
+           n_reduce = seer_skeleton_axes(b, stage, true, reduce);
   if (s->n_reduce == 0) find_steps(b, stage, mine->step, lanes);
   uint32_t n_small = b->plan->stage[stage].unrolls_small ? take_small(s, space, &n, small) : 0;
   for (uint32_t k = 0; k < n_small; k++) mine->step[small[k]] = (uint8_t)s->axis[small[k]].extent;
@@ -394,6 +405,38 @@ static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
     stage->pad_knob = add_choice(b, s, SEER_KNOB_PAD, "pad", PAD_VALUES);
 }
 
+// ---- variants
+
+static void add_split_knobs(seer_skeleton *b) {
+  const seer_plan *plan = b->plan;
+  for (uint32_t k = 0; k < plan->n_split; k++) {
+    uint32_t whole = plan->split_stage[k] + 1u;
+    seer_knob knob = {.kind = SEER_KNOB_RFACTOR, .stage = (uint8_t)whole};
+    knob.n_values = (uint16_t)seer_plan_split_lengths(plan->split[k], &knob.number);
+    knob.name = seer_arena_printf(b->context->arena, "%s.rfactor", plan->stage[whole].prefix);
+    b->sketch->split_knob[b->sketch->n_split++] = seer_skeleton_knob(b, &knob);
+  }
+}
+
+// The sketch is whole, but for this.
+static void add_variants(const seer_rule_context *context, const seer_plan *plan, seer_sketch *s) {
+  s->n_variant = 1;
+  for (uint32_t k = 0; k < s->n_split; k++) s->n_variant *= s->knob[s->split_knob[k]].n_values;
+  const seer_sketch **variant = SEER_NEW_ARRAY(context->arena, const seer_sketch *, s->n_variant);
+  s->variant = variant;
+  variant[0] = s;
+  for (uint32_t v = 1; v < s->n_variant; v++) {
+    seer_sketch *other = (seer_sketch *)seer_arena_memdup(context->arena, s, sizeof *s);
+    uint16_t value[SEER_SKETCH_MAX_SPLITS];
+    uint32_t left = v;
+    for (uint32_t k = s->n_split; k-- > 0; left /= s->knob[s->split_knob[k]].n_values)
+      value[k] = (uint16_t)(left % s->knob[s->split_knob[k]].n_values);
+    other->number = v;
+    other->dag = seer_plan_variant(context, plan, value);
+    variant[v] = other;
+  }
+}
+
 seer_sketch *seer_skeleton_build(
     const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
   seer_arena *arena = context->arena;
@@ -406,6 +449,7 @@ seer_sketch *seer_skeleton_build(
   sketch->tolerance = plan->tolerance;
   sketch->needs_trials = plan->needs_trials;
   const seer_dag *dag = plan->dag;
+  sketch->stage = SEER_NEW_ARRAY(arena, seer_sketch_stage, dag->n_stage);
   bool is_gpu = seer_plan_is_gpu(context);
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &sketch->stage[s];
@@ -454,10 +498,12 @@ seer_sketch *seer_skeleton_build(
     if (stage->role == SEER_ROLE_CONST || stage->role == SEER_ROLE_INLINE) continue;
     add_choices(b, s, is_cut);
   }
+  add_split_knobs(b);
   if (b->is_full) return NULL;
   if (context->space == SEER_SPACE_ANSOR) count_ways(b);
   sketch->n_knob = b->n_knob;
   sketch->knob =
       (seer_knob *)seer_arena_memdup(arena, b->knob, sizeof(seer_knob) * (b->n_knob + 1));
+  add_variants(context, plan, sketch);
   return sketch;
 }

@@ -24,7 +24,8 @@ typedef struct {
 // SEER_NO_KNOB: it did not fit.
 uint16_t seer_skeleton_knob(seer_skeleton *b, const seer_knob *knob);
 // The spatial or reduction axes that have loops. out_axis: SEER_DAG_MAX_AXES.
-uint32_t seer_skeleton_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *out_axis);
+uint32_t seer_skeleton_axes(
+    const seer_skeleton *b, uint32_t stage, bool is_reduce, uint8_t *out_axis);
 // The knob of an axis's level; SEER_NO_KNOB: it did not fit.
 uint16_t seer_skeleton_factor(seer_skeleton *b, uint32_t stage, uint32_t axis, uint32_t level);
 void seer_skeleton_mark_tile(seer_skeleton *b, uint16_t knob, bool is_vector);

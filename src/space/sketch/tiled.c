@@ -53,15 +53,14 @@ static void end_tile(seer_skeleton *b, uint32_t stage, const cuts *c) {
 }
 
 void seer_skeleton_tiled(seer_skeleton *b, uint32_t stage) {
-  const seer_dag_stage *s = &b->plan->dag->stage[stage];
   const seer_plan_stage *plan = &b->plan->stage[stage];
   bool is_fused = plan->place == SEER_PLAN_FUSED;
   uint32_t owner = is_fused ? plan->partner : stage;  // of the outer levels
   seer_sketch_stage *mine = &b->sketch->stage[stage], *other = &b->sketch->stage[owner];
   cuts *c = SEER_NEW(b->context->arena, cuts);
   c->levels = seer_levels_of(b->context->target->kind);
-  c->n[0] = seer_skeleton_axes(s, false, c->axis[0]);
-  c->n[1] = seer_skeleton_axes(s, true, c->axis[1]);
+  c->n[0] = seer_skeleton_axes(b, stage, false, c->axis[0]);
+  c->n[1] = seer_skeleton_axes(b, stage, true, c->axis[1]);
   for (uint32_t k = 0; k < c->n[1]; k++) c->knob[1][0][k] = SEER_NO_KNOB;
   seer_skeleton_block(b, owner, c->n[0], c->axis[0], c->knob[0][0]);
   add_knobs(b, stage, c);

@@ -143,6 +143,7 @@ static void check_space(seer_space_kind space) {
   assert_true(n_seen > 5000 && n_alone > n_seen / 2 && n_back > 1000);
   // What processors have: ITEMS and WIDTH are of GPUs.
   for (int kind = 0; kind <= SEER_KNOB_UNROLL; kind++) assert_true(n_step[kind] > 100);
+  assert_true(space == SEER_SPACE_FULL || n_step[SEER_KNOB_RFACTOR] > 100);
 }
 
 static void test_full_space(void **state) {

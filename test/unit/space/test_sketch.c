@@ -49,6 +49,10 @@ static void test_golden(void **state) {
       "direct/simple(out)/simple(sm)/simple(ex)/simple(mx)");
   EXPECT("mean", SEER_SPACE_FULL, "direct/simple(mean)/simple(sum)",
       "direct/simple(mean)/chunks(sum)");  // threads that keep the rows that they wrote
+  EXPECT("mean", SEER_SPACE_ANSOR, "direct/simple(mean)/simple(sum)",
+      "direct/simple(mean)/rfactor@inner(sum)", "direct/simple(mean)/rfactor@outer(sum)");
+  EXPECT("row_mean", SEER_SPACE_ANSOR, "direct/simple(mean)/rfactor@inner(sum)",
+      "direct/simple(mean)/simple(sum)", "direct/simple(mean)/rfactor@outer(sum)");
   EXPECT("row_mean", SEER_SPACE_FULL, "direct/simple(mean)/lanes(sum)",
       "direct/simple(mean)/simple(sum)");
   EXPECT("channels_first", SEER_SPACE_FULL, "direct/turn(act)/inline(turned)",
@@ -146,43 +150,53 @@ static void test_names_are_unique(void **state) {
   }
 }
 
-// All sketches' DAGs verify and give the canonical DAG's outputs, whose buffers keep their ids.
-static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, uint64_t seed) {
-  const seer_dag *canonical = list->dag;
-  void *data[SEER_DAG_MAX_BUFFERS] = {NULL};
+// What a canonical DAG is given, and the interpreter of what it gives.
+typedef struct {
+  const seer_dag *dag;
+  void *data[SEER_DAG_MAX_BUFFERS];
+  seer_dag_eval *eval;
   seer_rng rng;
-  seer_rng_init(&rng, seed);
-  seer_dag_eval *expected = seer_dag_eval_create(canonical, arena);
-  for (uint32_t b = 0; b < canonical->n_buf; b++) {
-    if (canonical->buf[b].kind == SEER_BUF_STAGE) continue;
-    data[b] = random_dag_input(canonical, b, &rng, arena);
-    seer_dag_eval_set_input(expected, b, data[b]);
+} canonical;
+
+// The DAG verifies and gives the canonical DAG's outputs, whose buffers keep their ids.
+static void compare_dag(
+    canonical *c, const seer_dag *dag, const char *signature, seer_arena *arena) {
+  seer_status status = seer_dag_verify(dag);
+  if (status) fail_msg("%s: %s", signature, seer_status_message(status));
+  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+  for (uint32_t b = 0; b < c->dag->n_buf; b++) {
+    assert_string_equal(dag->buf[b].name, c->dag->buf[b].name);
+    if (c->data[b]) seer_dag_eval_set_input(eval, b, c->data[b]);
+  }
+  for (uint32_t b = 0; b < c->dag->n_buf; b++) {
+    const seer_dag_buf *buf = &c->dag->buf[b];
+    for (int probe = 0; probe < 20 && buf->is_output; probe++) {
+      int64_t index[SEER_MAX_RANK];
+      for (uint32_t d = 0; d < buf->rank; d++)
+        index[d] = seer_rng_range(&c->rng, 0, buf->dim[d] - 1);
+      double want = seer_dag_eval_at(c->eval, b, index), got = seer_dag_eval_at(eval, b, index);
+      bool is_close = fabs(want - got) <= 1e-5 * fabs(want) || (isnan(want) && isnan(got));
+      if (!is_close)
+        fail_msg("%s: %s is %g, not %g\n%s", signature, buf->name, got, want,
+            seer_dag_print(dag, arena));
+    }
+  }
+}
+
+// Of all sketches, of every variant: how many DAGs were not the canonical one.
+static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, uint64_t seed) {
+  canonical c = {.dag = list->dag, .eval = seer_dag_eval_create(list->dag, arena)};
+  seer_rng_init(&c.rng, seed);
+  for (uint32_t b = 0; b < c.dag->n_buf; b++) {
+    if (c.dag->buf[b].kind == SEER_BUF_STAGE) continue;
+    c.data[b] = random_dag_input(c.dag, b, &c.rng, arena);
+    seer_dag_eval_set_input(c.eval, b, c.data[b]);
   }
   uint32_t n_rewritten = 0;
   for (uint32_t k = 0; k < list->n; k++) {
-    const seer_dag *dag = list->sketch[k]->dag;
-    if (dag == canonical) continue;
-    n_rewritten++;
-    seer_status status = seer_dag_verify(dag);
-    if (status) fail_msg("%s: %s", list->sketch[k]->signature, seer_status_message(status));
-    seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
-    for (uint32_t b = 0; b < canonical->n_buf; b++) {
-      assert_string_equal(dag->buf[b].name, canonical->buf[b].name);
-      if (data[b]) seer_dag_eval_set_input(eval, b, data[b]);
-    }
-    for (uint32_t b = 0; b < canonical->n_buf; b++) {
-      const seer_dag_buf *buf = &canonical->buf[b];
-      if (!buf->is_output) continue;
-      for (int probe = 0; probe < 20; probe++) {
-        int64_t index[SEER_MAX_RANK];
-        for (uint32_t d = 0; d < buf->rank; d++)
-          index[d] = seer_rng_range(&rng, 0, buf->dim[d] - 1);
-        double want = seer_dag_eval_at(expected, b, index), got = seer_dag_eval_at(eval, b, index);
-        bool is_close = fabs(want - got) <= 1e-5 * fabs(want) || (isnan(want) && isnan(got));
-        if (!is_close)
-          fail_msg("%s: %s is %g, not %g", list->sketch[k]->signature, buf->name, got, want);
-      }
-    }
+    const seer_sketch *sketch = list->sketch[k];
+    for (uint32_t v = 0; v < sketch->n_variant && sketch->dag != c.dag; v++, n_rewritten++)
+      compare_dag(&c, sketch->variant[v]->dag, sketch->signature, arena);
   }
   return n_rewritten;
 }
@@ -256,6 +270,36 @@ static void test_rewritten_dags_are_equal(void **state) {
     seer_arena_destroy(arena);
   }
   assert_true(n_rewritten > 50);
+}
+
+// A reduction over several axes is one over a fused one in two: for every length of the two, those
+// that divide the axes' products, those that they divide, and others.
+static void test_split_dags_are_equal(void **state) {
+  (void)state;
+  static const char *const text[] = {
+      "dag total {\n  input $A f32[5, 12, 3, 20, 2]\n"
+      "  stage C role anchor [m<3, n<2] sum[y<5, x<12, c<20] = $A[y, x, m, c, n]\n  output $C\n}\n",
+      "dag window {\n  input $A f32[2, 9, 9, 8]\n"
+      "  stage C role anchor [n<2, y<2, x<3] max[b<1, ky<4, kx<6, c<8] ="
+      " $A[n, y * 5 + ky, x + kx, c] if y * 5 + ky < 9 else -1.0\n  output $C\n}\n",
+      "dag places {\n  input $A f32[3, 14, 15]\n"
+      "  stage C role anchor [m<3] argmax[y<14, x<15] = ($A[m, y, x], y * 15 + x)\n"
+      "  output $C.1\n}\n"};
+  seer_target target = space_target(4);
+  for (size_t i = 0; i < SEER_COUNT_OF(text); i++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_dag *dag = space_parse(arena, text[i]);
+    uint32_t n = compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_ANSOR), arena, i);
+    print_message("%s: %u DAGs\n", dag->name, n);
+    assert_true(n >= 20);
+    seer_arena_destroy(arena);
+  }
+  for (uint64_t seed = 0; seed < 100; seed++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_dag *dag = random_dag_of(seed, arena);
+    compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_ANSOR), arena, seed);
+    seer_arena_destroy(arena);
+  }
 }
 
 // A transform in the manner of Winograd's: V[e] = sum over r of B[e, r] * x[.. + r], B an
@@ -341,6 +385,7 @@ int main(void) {
       cmocka_unit_test(test_knob_names),
       cmocka_unit_test(test_names_are_unique),
       cmocka_unit_test(test_rewritten_dags_are_equal),
+      cmocka_unit_test(test_split_dags_are_equal),
       cmocka_unit_test(test_lanes_in_two_steps),
       cmocka_unit_test(test_parts_of_all_combiners),
       cmocka_unit_test(test_transform),
