@@ -125,8 +125,10 @@ static void bad_values_say_what_is_allowed(void **state) {
   fails(seer_context_set(context, "foresee", "nan"), "option 'foresee' is 'nan', must be a number");
   fails(seer_context_set(context, "foresee", "1.5"),
       "option 'foresee' is '1.5', must be from 0 to 1");
-  fails(seer_context_set(context, "emit", "s"), "option 'emit' is 's', must be one of so|obj|c");
-  fails(seer_context_set(context, "emit", ""), "option 'emit' is '', must be one of so|obj|c");
+  fails(seer_context_set(context, "emit", "s"),
+      "option 'emit' is 's', must be one of so|obj|c|kernels");
+  fails(seer_context_set(context, "emit", ""),
+      "option 'emit' is '', must be one of so|obj|c|kernels");
   fails(seer_context_set(context, "json", "maybe"),
       "option 'json' is 'maybe', must be 1 or 0, true or false, yes or no, on or off");
   static const char *const bad[] = {
