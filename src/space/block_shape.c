@@ -78,7 +78,8 @@ void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_sh
   out->items = at_root->is_flat ? at_root->flat.items : seer_frame_items(at_root);
   if (at_root->is_flat) add_flat(frame, root, out);
   if (at_root->tree_items > 0) {
-    uint32_t value = sketch->dag->stage[root].out[0];
+    uint8_t partner = sketch->stage[root].partner;
+    uint32_t value = sketch->dag->stage[partner == SEER_NO_STAGE ? root : partner].out[0];
     out->items = at_root->tree_items;
     out->workgroup_bytes = out->items * seer_dtype_bytes(sketch->dag->buf[value].dtype);
   }

@@ -380,7 +380,8 @@ static uint16_t choose(filler *f, uint16_t knob) {
 // No more items than halve what there is to add up.
 static void fill_tree(filler *f, uint32_t stage, int64_t n_elems) {
   const seer_sketch_stage *sketch = &f->sketch->stage[stage];
-  const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
+  uint32_t sum = sketch->partner == SEER_NO_STAGE ? stage : sketch->partner;
+  const seer_dag_stage *dag = &f->sketch->dag->stage[sum];
   const seer_knob *knob = &f->sketch->knob[sketch->items_knob];
   int64_t n = 1, most = f->list->target->gpu.max_block_items;
   for (uint32_t a = 0; a < dag->n_reduce; a++) n *= dag->axis[dag->n_space + a].extent;
@@ -452,6 +453,10 @@ static void fill_stage(filler *f, uint32_t stage) {
   s->tree_items = 0;
   if (sketch->role == SEER_ROLE_INLINE) {
     s->place = SEER_PLACE_INLINE;
+    return;
+  }
+  if (sketch->role == SEER_ROLE_SHARED) {
+    s->place = SEER_PLACE_SHARED;
     return;
   }
   const seer_location *location = &sketch->location[0];

@@ -26,7 +26,8 @@ typedef enum {
   SEER_PLACE_INLINE,
   SEER_PLACE_ROOT,
   SEER_PLACE_AT,
-  SEER_PLACE_CONST
+  SEER_PLACE_CONST,
+  SEER_PLACE_SHARED  // a sum of its reader's block (SEER_ROLE_SHARED)
 } seer_place;
 
 // A FLAT stage's spatial axes have no loops: the elements of its region, its dimensions row by row,

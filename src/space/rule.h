@@ -33,7 +33,7 @@ typedef struct {
   bool has_block;  // its outermost loops are block loops, in which others are computed
   bool is_rewritten;  // made by cache-write or rfactor: not again
   bool is_read_cached;  // one of its operands is packed
-  bool is_tree;  // SIMPLE: the items of a block share its reduction
+  bool is_tree;  // SIMPLE: the items of a block share its reduction, or its partner's
   bool unrolls_small;  // its reductions and small index axes are part of the tile
   uint8_t partner, fuse_level, block;
   uint8_t rows_axis;  // SIMPLE: the axis of its tile's rows, plus one; 0: the one before the last

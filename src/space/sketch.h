@@ -28,7 +28,9 @@ typedef enum {
   // reader of a tiled stage: its loops follow the tiling down to where the stage is attached
   SEER_ROLE_FOLLOW,
   // copy of what a tiled stage reads, made by all items of a block for each step of its reduction
-  SEER_ROLE_FETCH
+  SEER_ROLE_FETCH,
+  // reduction without memory of its own: the items of its elementwise reader's block share it
+  SEER_ROLE_SHARED
 } seer_sketch_role;
 
 typedef enum {
@@ -111,10 +113,11 @@ typedef struct {
   // Of a GPU's stage whose elements are dealt out one after another (frame.h, FLAT): its spatial
   // axes have no loops. Without a knob it has a warp's items; a FETCH has those of its partner.
   bool is_flat;
-  bool is_tree;  // its reduction is shared by the items of a block, one block a result
+  // A reduction is shared by the items of a block, one block a result: its own, or its partner's
+  bool is_tree;
   bool pack_weights;  // TILED, FETCH: weights that it loads by plain axes are packed in read order
   // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; FETCH: the tiled stage that
-  // reads it; else SEER_NO_STAGE
+  // reads it; SHARED: its reader; SIMPLE with is_tree: what is SHARED; else SEER_NO_STAGE
   uint8_t partner;
   uint8_t fuse_level;  // TILED with a partner: the levels that this has around it
   uint8_t vector_axis;  // the axis of the VECTOR loop

@@ -21,7 +21,7 @@ typedef struct {
   seer_space_kind space;
   jit_runner *runner;
   uint64_t n, n_compiled;
-  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed;
+  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed, n_shared;
 } counts;
 
 // What arithmetic says of each kernel, and what is there.
@@ -87,6 +87,7 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
     c->n_tiled += s->role == SEER_ROLE_TILED;
     c->n_flat += f->is_flat && f->place == SEER_PLACE_ROOT;
     c->n_tree += f->tree_items > 0;
+    c->n_shared += s->role == SEER_ROLE_SHARED;
     c->n_wide += f->is_flat && f->flat.width > 1;
     c->n_padded += s->role == SEER_ROLE_FETCH && f->flat.pad > 0;
   }
@@ -129,7 +130,9 @@ static void run_space(seer_space_kind space) {
       c.n_wide > c.n / 10 && c.n_tree > c.n / 50;
   // Beyond Ansor.
   if (space == SEER_SPACE_FULL) has_all &= c.n_padded > c.n / 50 && c.n_packed > c.n / 100;
-  print_message("%u padded, %u packed\n", (unsigned)c.n_padded, (unsigned)c.n_packed);
+  has_all &= c.n_shared > c.n / 100;
+  print_message("%u padded, %u packed, %u sums in their readers\n", (unsigned)c.n_padded,
+      (unsigned)c.n_packed, (unsigned)c.n_shared);
   assert_true(has_all && c.n_compiled > c.n / JIT_EVERY / 2);
   jit_runner_destroy(c.runner);
   seer_arena_destroy(arena);

@@ -216,6 +216,10 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
     if (otherwise.i == 0) otherwise = zero_of(to, (seer_dtype)load->dtype);
   }
   bool is_stage = from->kind == SEER_BUF_STAGE;
+  if (is_stage && lower->stage[from->stage].shared.i != 0) {
+    seer_expr sum = lower->stage[from->stage].shared;
+    return predicate.i ? seer_expr_select(to, predicate, sum, otherwise) : sum;
+  }
   seer_place place = is_stage ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
   if (from->kind == SEER_BUF_WEIGHT || place == SEER_PLACE_CONST) {
     uint32_t n = 0, buf;

@@ -67,6 +67,7 @@ typedef struct {
   // FLAT, by spatial axis (where items share a sum, of the reduction, too): the element that the
   // item in hand makes, from the region's start; and, of one that is AT, whether the region may
   // reach beyond the axis's end.
+  seer_expr shared;  // SHARED, where its reader is lowered: the sum
   bool is_dealt;
   seer_linear dealt[SEER_DAG_MAX_AXES];
   bool is_cut[SEER_DAG_MAX_AXES];
@@ -159,7 +160,8 @@ seer_status seer_lower_group(
 seer_expr seer_lower_inside(seer_lower *lower, uint32_t s, const seer_expr *axis);
 
 // ---- tree.c
-// What a block does for the result at state->dealt, with tree_items items.
+// What a block does for the result at state->dealt, with tree_items items: `s` is the reduction, or
+// its reader.
 seer_status seer_lower_tree(seer_lower *lower, uint32_t s, seer_lower_block *block);
 
 // ---- barrier.c

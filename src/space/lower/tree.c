@@ -1,11 +1,13 @@
 // tree.c - a reduction that the items of a block share (frame.h, FLAT with tree_items): each adds
 // up every so many-th element into a register of its own, then half of them add what the other half
-// has, in the block's memory, until one is left.
+// has, in the block's memory, until one is left. That one makes the result, or what its elementwise
+// reader makes of it.
 //   parallel @b < results {
 //     thread @t < items {
 //       init $part[@t]; for @k < steps { let @e = @k * items + @t; sum $part[@t] = ... }
-//       store $tree[@t] = $part[@t]
 //     }
+//     thread @t < items bound elements % items { let @e = steps * items + @t; sum $part[@t] = ... }
+//     thread @t < items { store $tree[@t] = $part[@t] }
 //     thread @u < items / 2 { sum $tree[@u] = $tree[@u + items / 2] }
 //     ...
 //     thread @u < 1 { sum $tree[@u] = $tree[@u + 1]; store $y[...] = $tree[@u] }
@@ -14,9 +16,13 @@
 #include "dag/scalar.h"
 #include "space/lower/lower.h"
 
+// Steps of an item that may be written out, where that divides them.
+#define MAX_LOADS_AT_ONCE 8
+
 typedef struct {
   seer_lower *lower;
-  uint32_t s, part, tree;
+  uint32_t s, reader;  // the reduction, and what is stored
+  uint32_t part, tree;
   int64_t items;
 } sharer;
 
@@ -64,25 +70,22 @@ static int64_t n_reduced(const sharer *h) {
   return n;
 }
 
-// The element of step `step` of item `item`, by the axes of the reduction, the last one fastest.
-static void deal_element(
-    const sharer *h, const seer_expr *step, seer_expr item, seer_lower_block *block) {
-  const seer_dag_stage *stage = &h->lower->dag->stage[h->s];
+// Adds up element `first + step * items + item`, by the axes of the reduction, the last one
+// fastest.
+static void add_up_element(const sharer *h, int64_t first, const seer_expr *step, seer_expr item,
+    seer_lower_block *block) {
+  seer_lower *lower = h->lower;
+  const seer_dag_stage *stage = &lower->dag->stage[h->s];
   int64_t extent[SEER_DAG_MAX_AXES], one[SEER_DAG_MAX_AXES];
   for (uint32_t a = 0; a < stage->n_reduce; a++) {
     extent[a] = stage->axis[stage->n_space + a].extent;
     one[a] = 1;
   }
-  seer_linear element;
-  seer_lower_number(h->lower, h->s, step, item, h->items, n_reduced(h), &element, block);
-  seer_lower_deal(h->lower, h->s, &element, stage->n_space, stage->n_reduce, extent, one, block);
-}
-
-static void add_up_element(
-    const sharer *h, const seer_expr *step, seer_expr item, seer_lower_block *block) {
-  seer_lower *lower = h->lower;
-  const seer_dag_stage *stage = &lower->dag->stage[h->s];
-  deal_element(h, step, item, block);
+  seer_linear element = {.constant = first};
+  bool ok = seer_linear_add_term(&element, item, 1);
+  if (step) ok = ok && seer_linear_add_term(&element, *step, h->items);
+  SEER_ASSERT(ok, "stage %u: two terms", h->s);
+  seer_lower_deal(lower, h->s, &element, stage->n_space, stage->n_reduce, extent, one, block);
   seer_expr axis[SEER_DAG_MAX_AXES];
   for (uint32_t a = 0; a < (uint32_t)stage->n_space + stage->n_reduce; a++)
     axis[a] = seer_linear_emit(&lower->loop->expr, &lower->stage[h->s].dealt[a]);
@@ -90,50 +93,82 @@ static void add_up_element(
   store(h, h->part, item, stage->combiner, value, block);
 }
 
-// Each item's own part.
-static void emit_parts(const sharer *h, seer_lower_block *block) {
+typedef void (*emit_item)(const sharer *h, seer_expr item, seer_lower_block *block);
+
+// The first `n` of the block's items.
+static void emit_nest(
+    const sharer *h, const char *name, int64_t n, emit_item emit, seer_lower_block *block) {
+  seer_loop_node node = {.stage = h->s, .extent = h->items, .ann = SEER_LOOP_THREAD};
+  if (n < h->items) node.bound = seer_expr_i(&h->lower->loop->expr, n);
+  seer_lower_open nest = seer_lower_open_for(h->lower, name_of(h, name), node, block);
+  seer_lower_block body = {0, 0};
+  emit(h, var_of(h, &nest), &body);
+  seer_lower_close_for(h->lower, &nest, &body);
+}
+
+// All steps in which every item has an element: their number is known, so that a compiler may begin
+// the loads of several together.
+static void emit_steps(const sharer *h, seer_expr item, seer_lower_block *block) {
   seer_lower *lower = h->lower;
   const seer_dag_stage *stage = &lower->dag->stage[h->s];
-  seer_expr_pool *pool = &lower->loop->expr;
-  int64_t n = n_reduced(h), steps = seer_ceil_div(n, h->items);
-  seer_lower_open nest = seer_lower_open_for(lower, name_of(h, "item"),
-      (seer_loop_node){.stage = h->s, .extent = h->items, .ann = SEER_LOOP_THREAD}, block);
-  seer_lower_block body = {0, 0};
-  seer_expr item = var_of(h, &nest);
+  int64_t steps = n_reduced(h) / h->items;
   seer_dtype dtype = lower->loop->buf[h->part].dtype;
-  seer_expr identity =
-      seer_expr_scalar(pool, dtype, seer_combiner_identity(stage->combiner, 0, dtype));
-  store(h, h->part, item, SEER_COMBINE_NONE, identity, &body);
-  lower->loop->node[body.last].is_init = true;
-  if (h->items == n) {
-    add_up_element(h, NULL, item, &body);
-  } else {
-    seer_loop_node node = {
-        .stage = h->s, .extent = steps, .ann = SEER_LOOP_SERIAL, .is_reduce = true};
-    if (steps * h->items != n) {
-      seer_expr above =
-          seer_expr_binary(pool, SEER_EXPR_SUB, seer_expr_i(pool, n + h->items - 1), item);
-      node.bound = seer_expr_binary(pool, SEER_EXPR_DIV, above, seer_expr_i(pool, h->items));
-    }
-    seer_lower_open loop = seer_lower_open_for(lower, name_of(h, "step"), node, &body);
-    seer_lower_block inner = {0, 0};
-    seer_expr step = var_of(h, &loop);
-    add_up_element(h, &step, item, &inner);
-    seer_lower_close_for(lower, &loop, &inner);
+  seer_expr identity = seer_expr_scalar(
+      &lower->loop->expr, dtype, seer_combiner_identity(stage->combiner, 0, dtype));
+  store(h, h->part, item, SEER_COMBINE_NONE, identity, block);
+  lower->loop->node[block->last].is_init = true;
+  if (steps == 0) return;
+  if (steps == 1) {
+    add_up_element(h, 0, NULL, item, block);
+    return;
   }
-  store(h, h->tree, item, SEER_COMBINE_NONE, load(h, h->part, item), &body);
-  seer_lower_close_for(lower, &nest, &body);
+  seer_loop_node node = {.stage = h->s,
+      .extent = steps,
+      .ann = SEER_LOOP_SERIAL,
+      .is_reduce = true,
+      .max_unroll = MAX_LOADS_AT_ONCE};
+  seer_lower_open loop = seer_lower_open_for(lower, name_of(h, "step"), node, block);
+  seer_lower_block inner = {0, 0};
+  seer_expr step = var_of(h, &loop);
+  add_up_element(h, 0, &step, item, &inner);
+  seer_lower_close_for(lower, &loop, &inner);
+}
+
+static void emit_rest(const sharer *h, seer_expr item, seer_lower_block *block) {
+  int64_t n = n_reduced(h);
+  add_up_element(h, n - n % h->items, NULL, item, block);
+}
+
+static void hand_over(const sharer *h, seer_expr item, seer_lower_block *block) {
+  store(h, h->tree, item, SEER_COMBINE_NONE, load(h, h->part, item), block);
+}
+
+// Each item's own part.
+static void emit_parts(const sharer *h, seer_lower_block *block) {
+  int64_t rest = n_reduced(h) % h->items;
+  emit_nest(h, "item", h->items, emit_steps, block);
+  if (rest > 0) emit_nest(h, "rest", rest, emit_rest, block);
+  emit_nest(h, "part", h->items, hand_over, block);
 }
 
 static void emit_result(const sharer *h, seer_expr value, seer_lower_block *block) {
   seer_lower *lower = h->lower;
-  const seer_dag_stage *stage = &lower->dag->stage[h->s];
-  seer_loop_node node = {
-      .kind = SEER_NODE_STORE, .stage = h->s, .n_values = 1, .n_index = stage->n_space};
-  node.buf[0] = seer_lower_buf(lower, stage->out[0]);
-  node.value[0] = value;
+  const seer_dag_stage *stage = &lower->dag->stage[h->reader];
+  seer_loop_node node = {.kind = SEER_NODE_STORE,
+      .stage = h->reader,
+      .n_values = stage->n_values,
+      .n_index = stage->n_space};
   for (uint32_t a = 0; a < stage->n_space; a++)
-    node.index[a] = seer_linear_emit(&lower->loop->expr, &lower->stage[h->s].dealt[a]);
+    node.index[a] = seer_linear_emit(&lower->loop->expr, &lower->stage[h->reader].dealt[a]);
+  if (h->reader != h->s) lower->stage[h->s].shared = value;
+  for (uint32_t v = 0; v < stage->n_values; v++) {
+    node.buf[v] = seer_lower_buf(lower, stage->out[v]);
+    node.value[v] = value;
+    if (h->reader != h->s)
+      node.value[v] = seer_lower_expr(
+          lower, h->reader, lower->stage[h->reader].body[v], node.index, (seer_expr){0});
+  }
+  lower->stage[h->s].shared = (seer_expr){0};
   seer_lower_append(lower, block, &node);
 }
 
@@ -155,12 +190,18 @@ static void emit_tree(const sharer *h, seer_lower_block *block) {
 }
 
 seer_status seer_lower_tree(seer_lower *lower, uint32_t s, seer_lower_block *block) {
-  sharer h = {.lower = lower, .s = s, .items = lower->frame->stage[s].tree_items};
+  uint8_t partner = lower->sketch->stage[s].partner;
+  sharer h = {.lower = lower,
+      .s = partner == SEER_NO_STAGE ? s : partner,
+      .reader = s,
+      .items = lower->frame->stage[s].tree_items};
+  for (uint32_t a = 0; a < lower->dag->stage[s].n_space; a++)
+    lower->stage[h.s].dealt[a] = lower->stage[s].dealt[a];
   h.part = add_buf(&h, "part", SEER_STORE_PRIVATE);
   h.tree = add_buf(&h, "tree", SEER_STORE_WORKGROUP);
   const uint32_t own[] = {h.part, h.tree};
   for (uint32_t k = 0; k < SEER_COUNT_OF(own); k++) {
-    seer_loop_node alloc = {.kind = SEER_NODE_ALLOC, .stage = s, .n_values = 1};
+    seer_loop_node alloc = {.kind = SEER_NODE_ALLOC, .stage = h.s, .n_values = 1};
     alloc.buf[0] = own[k];
     seer_lower_append(lower, block, &alloc);
   }

@@ -1,7 +1,6 @@
 // crossthread.c - on a GPU, a reduction with few results: the items of a block share the sum of one
 // (Ansor: CrossThreadReduction). Each adds up every so many-th element, and what they come to is
-// added up in their memory by a tree (lower/tree.c).
-// Other than Ansor's, an elementwise reader is a kernel of its own.
+// added up in their memory by a tree (lower/tree.c). An elementwise reader is computed there, too.
 #include "space/rule.h"
 
 static seer_rule_answer apply(
@@ -19,7 +18,15 @@ static seer_rule_answer apply(
       : reduce > gpu->warp_items;
   if (!applies) return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_simple(context, plan, stage, "crossthread");
-  next->stage[stage].is_tree = true;
+  int reader = seer_plan_fusable_reader(plan, stage);
+  next->stage[reader >= 0 ? (uint32_t)reader : stage].is_tree = true;
+  if (reader >= 0) {
+    seer_plan_stage *shared = &next->stage[stage];
+    shared->role = SEER_ROLE_SHARED;
+    shared->may_inline = false;
+    shared->partner = (uint8_t)reader;
+    next->stage[reader].partner = (uint8_t)stage;
+  }
   next->rank -= 1;
   seer_plan_push(context, next);
   return SEER_RULE_GO_ON;

@@ -490,12 +490,14 @@ seer_sketch *seer_skeleton_build(
     seer_sketch_stage *stage = &sketch->stage[s];
     if (stage->role == SEER_ROLE_CONST) continue;
     sketch->order[sketch->n_order++] = s;
-    if (stage->role == SEER_ROLE_INLINE) continue;
+    if (stage->role == SEER_ROLE_INLINE || stage->role == SEER_ROLE_SHARED) continue;
     build_locations(b, postdominators, s);
   }
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &sketch->stage[s];
-    if (stage->role == SEER_ROLE_CONST || stage->role == SEER_ROLE_INLINE) continue;
+    bool has_none = stage->role == SEER_ROLE_CONST || stage->role == SEER_ROLE_INLINE ||
+        stage->role == SEER_ROLE_SHARED;
+    if (has_none) continue;
     add_choices(b, s, is_cut);
   }
   add_split_knobs(b);
