@@ -12,7 +12,9 @@ typedef struct {
   int64_t sums;  // elements of a tiled stage that an item has in registers
   int64_t apart;  // the part of them that lie far from each other (Ansor: virtual threads)
   int64_t copies;  // sums, for each step of the innermost reduction loops
-  int64_t operands;  // what one such step loads into registers
+  int64_t operands;  // registers of what one such step loads, 16 bytes at a time where that may be
+  // registers of what a compiler may load of the steps behind it that are written out
+  int64_t ahead;
   int64_t workgroup_bytes;  // that its items share
 } seer_block_shape;
 
