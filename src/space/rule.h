@@ -111,6 +111,8 @@ int seer_plan_fusable_reader(const seer_plan *plan, uint32_t stage);
 bool seer_plan_needs_tiling(const seer_plan *plan, uint32_t stage);
 int64_t seer_plan_space(const seer_plan *plan, uint32_t stage);  // product of extents
 int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage);
+// Whether buffer `buf` is a weight, or is made of weights alone: known when compiling.
+bool seer_plan_is_weight(const seer_plan *plan, uint32_t buf);
 bool seer_plan_is_transform(const seer_plan *plan, uint32_t stage);  // into a form, or out of it
 // A plan in which `rule` has made this stage SIMPLE, to be pushed.
 seer_plan *seer_plan_simple(

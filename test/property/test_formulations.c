@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "code/gen/generate.h"
 #include "setup/target.h"
-#include "space/items/items.h"
 #include "space/lower.h"
 #include "support/byte_net.h"
-#include "support/jit_check.h"
+#include "support/items_check.h"
 #include "support/loop_check.h"
 #include "support/product_net.h"
 #include "support/test.h"
@@ -109,32 +107,16 @@ static void test_winograd(void **state) {
   assert_true(c.n_at_root >= 20);
 }
 
-// As vector code, all items of a block side by side.
-static const char *check_items(
-    const loop_expect *expect, const seer_schedule *schedule, uint64_t seed, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
-  seer_loop *loop = NULL;
-  seer_vec_code *code = NULL;
-  seer_rng rng;
-  seer_rng_init(&rng, seed);
-  must(seer_loop_lower(expect->list, schedule, arena, &loop));
-  void **data = loop_expect_data(expect, sketch, loop, arena);
-  must(seer_gen_code(loop, &machine, "items", arena, &code));
-  must(seer_vec_verify(code));
-  must(seer_vec_eval(code, data, &rng));
-  return loop_expect_compare(expect, sketch, loop, data, arena);
-}
-
-static const char *check_serial(jit_runner *runner, const loop_expect *expect,
+// A block program as loops in any order of items, as vector code, and by LLVM.
+static const char *check_block(jit_runner *runner, const loop_expect *expect,
     const seer_schedule *schedule, uint64_t seed, seer_arena *arena) {
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  const seer_sketch *sketch = seer_sketch_of(expect->list, schedule);
   seer_loop *loop = NULL;
+  const char *wrong = loop_check(expect, schedule, SEER_LOWER_FAULT_NONE, seed, arena, NULL);
+  if (wrong) return wrong;
   must(seer_loop_lower(expect->list, schedule, arena, &loop));
-  loop = seer_items_serial(loop);
-  void **data = loop_expect_data(expect, sketch, loop, arena);
-  const char *wrong = jit_run(runner, loop, data, seed, arena);
-  return wrong ? wrong : loop_expect_compare(expect, sketch, loop, data, arena);
+  wrong = items_check_code(expect, sketch, loop, seed, arena);
+  return wrong ? wrong : items_check_serial(runner, expect, sketch, loop, seed, arena);
 }
 
 // All of them but one that the direct form is.
@@ -149,11 +131,7 @@ static void check_blocks(jit_runner *runner, const loop_expect *expect, uint64_t
       seer_schedule_default(expect->list, s, &schedule);
       if (n > 0) reject = seer_schedule_sample(expect->list, s, &rng, &schedule, NULL);
       const char *wrong = NULL;
-      if (reject == SEER_REJECT_NONE)
-        wrong = loop_check(expect, &schedule, SEER_LOWER_FAULT_NONE, seed, arena, NULL);
-      if (reject == SEER_REJECT_NONE && !wrong) wrong = check_items(expect, &schedule, seed, arena);
-      if (reject == SEER_REJECT_NONE && !wrong)
-        wrong = check_serial(runner, expect, &schedule, seed, arena);
+      if (reject == SEER_REJECT_NONE) wrong = check_block(runner, expect, &schedule, seed, arena);
       if (wrong)
         fail_msg("%.2000s\n%s", seer_schedule_print(expect->list, &schedule, arena), wrong);
       seer_arena_destroy(arena);

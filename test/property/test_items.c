@@ -3,11 +3,10 @@
 // the DAG's interpreter gives, to the bit: run as loops in any order of blocks and items, as vector
 // code with all items of a block side by side, and, of some, without items by LLVM.
 // SEER_TEST: timeout=300 cost=40
-#include "code/gen/generate.h"
 #include "setup/target.h"
 #include "space/block_shape.h"
 #include "space/items/items.h"
-#include "support/jit_check.h"
+#include "support/items_check.h"
 #include "support/random_programs.h"
 #include "support/test.h"
 
@@ -48,30 +47,11 @@ static const char *check_shapes(
       arena, "%" PRId64 " bytes of blocks' memory, foretold %" PRId64, bytes, most);
 }
 
-// As vector code, all items of a block side by side.
-static const char *check_code(const random_program *p, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
-  seer_vec_code *code = NULL;
-  void **data = loop_expect_data(p->expect, p->sketch, p->loop, arena);
-  seer_rng rng;
-  seer_rng_init(&rng, p->draw);
-  seer_status status = seer_gen_code(p->loop, &machine, "items", arena, &code);
-  if (!status) status = seer_vec_verify(code);
-  if (!status) status = seer_vec_eval(code, data, &rng);
-  if (!status) return loop_expect_compare(p->expect, p->sketch, p->loop, data, arena);
-  const char *wrong = seer_arena_printf(arena, "code: %s", seer_status_message(status));
-  seer_status_free(status);
-  return wrong;
-}
-
-// By LLVM, one item after another.
+// By LLVM, some of them.
 static const char *check_compiled(counts *c, const random_program *p, seer_arena *arena) {
   if (c->n++ % JIT_EVERY != 0) return NULL;
   c->n_compiled++;
-  seer_loop *serial = seer_items_serial(p->loop);
-  void **data = loop_expect_data(p->expect, p->sketch, serial, arena);
-  const char *wrong = jit_run(c->runner, serial, data, p->draw, arena);
-  return wrong ? wrong : loop_expect_compare(p->expect, p->sketch, serial, data, arena);
+  return items_check_serial(c->runner, p->expect, p->sketch, p->loop, p->draw, arena);
 }
 
 static const char *check(void *user, const random_program *p, seer_arena *arena) {
@@ -99,7 +79,7 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
   const char *wrong = check_shapes(p, frame, arena);
   if (!wrong)
     wrong = loop_check(p->expect, p->schedule, SEER_LOWER_FAULT_NONE, p->draw, arena, NULL);
-  if (!wrong) wrong = check_code(p, arena);
+  if (!wrong) wrong = items_check_code(p->expect, p->sketch, p->loop, p->draw, arena);
   return wrong ? wrong : check_compiled(c, p, arena);
 }
 

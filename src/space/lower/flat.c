@@ -8,9 +8,6 @@
 // Of a transform's tile an item makes all elements: unroll @i < step around the vector loop.
 #include "space/lower/lower.h"
 
-// Steps of a fetch that are written out, so that their loads are on their way at the same time.
-#define MAX_LOADS_AT_ONCE 8
-
 static const char *name_of(seer_lower *lower, uint32_t s, const char *what) {
   return seer_arena_printf(lower->scratch, "%s.%s", lower->dag->stage[s].name, what);
 }
@@ -83,9 +80,9 @@ seer_status seer_lower_flat(
   bool is_root = frame->place == SEER_PLACE_ROOT;
   seer_loop_node node = {.stage = s,
       .extent = frame->flat.n_steps,
-      .ann = is_root                                 ? SEER_LOOP_PARALLEL
-          : frame->flat.n_steps <= MAX_LOADS_AT_ONCE ? SEER_LOOP_UNROLL
-                                                     : SEER_LOOP_SERIAL};
+      .ann = is_root                                        ? SEER_LOOP_PARALLEL
+          : frame->flat.n_steps <= SEER_LOWER_LOADS_AT_ONCE ? SEER_LOOP_UNROLL
+                                                            : SEER_LOOP_SERIAL};
   seer_lower_open open =
       seer_lower_open_for(lower, name_of(lower, s, is_root ? "block" : "step"), node, block);
   seer_lower_block body = {0, 0};

@@ -42,6 +42,10 @@ const char *seer_lower_fault_name(seer_lower_fault fault);
 
 #define SEER_LOWER_MAX_ENDS 12
 
+// Steps of a GPU's item that only load, or add up, and are written out, so that their loads are on
+// their way at the same time.
+#define SEER_LOWER_LOADS_AT_ONCE 8
+
 // A block that is being filled.
 typedef struct {
   uint32_t first, last;

@@ -12,6 +12,17 @@ static const seer_loop_node *loop_of(const seer_lower *lower, uint32_t var) {
 
 // ---- of loops
 
+// Dimensions of the pack for the loops around this place that have a stride in a source dimension.
+static void add_loops(const seer_lower *lower, const int64_t *stride, const uint8_t *dim_of,
+    seer_pack *out, seer_expr *out_index) {
+  for (uint32_t place = 0; place < lower->n_for; place++) {
+    if (stride[place] == 0) continue;
+    out_index[out->n] = seer_expr_var(&lower->loop->expr, lower->scope[place]);
+    out->dim[out->n++] =
+        (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
+  }
+}
+
 // Describes the order in which the loops around this place read weight `dag_buf` at `index`; false:
 // not by plain axes.
 static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index, uint32_t n_index,
@@ -36,12 +47,7 @@ static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index,
   }
   if (n_found > SEER_MAX_RANK) return false;
   *out = (seer_pack){.source_buf = dag_buf};
-  for (uint32_t place = 0; place < lower->n_for; place++) {
-    if (stride[place] == 0) continue;
-    out_index[out->n] = seer_expr_var(pool, lower->scope[place]);
-    out->dim[out->n++] =
-        (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
-  }
+  add_loops(lower, stride, dim_of, out, out_index);
   return true;
 }
 
@@ -133,12 +139,7 @@ static bool pack_of_fetch(seer_lower *lower, uint32_t s, uint32_t dag_buf, const
   for (uint32_t place = 0; place < lower->n_for; place++) n += stride[place] != 0;
   for (uint32_t a = 0; a < stage->n_space; a++) n += lower->frame->stage[s].region[a] > 1;
   if (n > SEER_MAX_RANK) return false;
-  for (uint32_t place = 0; place < lower->n_for; place++) {
-    if (stride[place] == 0) continue;
-    out_index[out->n] = seer_expr_var(&lower->loop->expr, lower->scope[place]);
-    out->dim[out->n++] =
-        (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
-  }
+  add_loops(lower, stride, dim_of, out, out_index);
   for (uint32_t a = 0; a < stage->n_space; a++) {
     int64_t extent = lower->frame->stage[s].region[a];
     if (extent == 1) continue;

@@ -16,9 +16,6 @@
 #include "dag/scalar.h"
 #include "space/lower/lower.h"
 
-// Steps of an item that may be written out, where that divides them.
-#define MAX_LOADS_AT_ONCE 8
-
 typedef struct {
   seer_lower *lower;
   uint32_t s, reader;  // the reduction, and what is stored
@@ -126,7 +123,7 @@ static void emit_steps(const sharer *h, seer_expr item, seer_lower_block *block)
       .extent = steps,
       .ann = SEER_LOOP_SERIAL,
       .is_reduce = true,
-      .max_unroll = MAX_LOADS_AT_ONCE};
+      .max_unroll = SEER_LOWER_LOADS_AT_ONCE};
   seer_lower_open loop = seer_lower_open_for(lower, name_of(h, "step"), node, block);
   seer_lower_block inner = {0, 0};
   seer_expr step = var_of(h, &loop);

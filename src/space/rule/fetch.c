@@ -40,12 +40,6 @@ static void order_weights(const seer_dag *dag, uint32_t stage, uint32_t buf, uin
   }
 }
 
-static bool is_weight(const seer_dag *dag, uint32_t buf) {
-  const seer_dag_buf *b = &dag->buf[buf];
-  return b->kind == SEER_BUF_WEIGHT ||
-      (b->kind == SEER_BUF_STAGE && dag->stage[b->stage].is_const && !b->is_output);
-}
-
 static seer_rule_answer apply(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   if (!seer_plan_needs_tiling(plan, stage) || plan->stage[stage].is_read_cached)
@@ -61,7 +55,7 @@ static seer_rule_answer apply(
     bool may = is_fetchable(plan->dag, stage, buf) && seer_plan_has_room(next);
     if (!may) continue;
     uint8_t order[SEER_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-    if (context->space == SEER_SPACE_FULL && is_weight(plan->dag, buf))
+    if (context->space == SEER_SPACE_FULL && seer_plan_is_weight(plan, buf))
       order_weights(plan->dag, stage, buf, order);
     seer_plan_cache_read(context, next, stage + n, buf, order, SEER_STAGE_FETCH);
     seer_plan_stage *copy = &next->stage[stage + n];

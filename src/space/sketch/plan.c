@@ -83,6 +83,12 @@ int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage) {
   return product(s->axis + s->n_space, s->n_reduce);
 }
 
+bool seer_plan_is_weight(const seer_plan *plan, uint32_t buf) {
+  const seer_dag_buf *b = &plan->dag->buf[buf];
+  bool is_made = b->kind == SEER_BUF_STAGE && plan->dag->stage[b->stage].is_const;
+  return b->kind == SEER_BUF_WEIGHT || (is_made && !b->is_output);
+}
+
 bool seer_plan_is_transform(const seer_plan *plan, uint32_t stage) {
   seer_stage_role role = plan->dag->stage[stage].role;
   return role == SEER_STAGE_TRANSFORM_IN || role == SEER_STAGE_TRANSFORM_OUT;

@@ -260,22 +260,20 @@ static void build_flat(seer_skeleton *b, uint32_t stage) {
 // ---- weights
 
 // Every index is a constant or an axis: the order in which it is read can be that of its bytes.
-static bool is_packable(const seer_dag *dag, const seer_access *load) {
-  const seer_dag_buf *buf = &dag->buf[load->buf];
-  bool is_weight = buf->kind == SEER_BUF_WEIGHT ||
-      (buf->kind == SEER_BUF_STAGE && dag->stage[buf->stage].is_const && !buf->is_output);
+static bool is_packable(const seer_plan *plan, const seer_access *load) {
+  bool is_weight = seer_plan_is_weight(plan, load->buf);
   for (uint32_t d = 0; d < load->rank && is_weight; d++) {
-    const seer_access_dim *dim = seer_access_index(dag->access, load, d);
+    const seer_access_dim *dim = seer_access_index(plan->dag->access, load, d);
     bool is_axis = seer_access_axis(dim) >= 0 && dim->constant == 0;
     if (!seer_access_is_sum(dim) || (dim->axes != 0 && !is_axis)) return false;
   }
   return is_weight && load->rank > 0 && !load->is_guarded;
 }
 
-static bool has_packable(const seer_dag *dag, uint32_t stage) {
-  const seer_access_table *table = dag->access;
+static bool has_packable(const seer_plan *plan, uint32_t stage) {
+  const seer_access_table *table = plan->dag->access;
   for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
-    if (is_packable(dag, &table->load[k])) return true;
+    if (is_packable(plan, &table->load[k])) return true;
   }
   return false;
 }
@@ -472,7 +470,7 @@ seer_sketch *seer_skeleton_build(
       stage->matrix_depth = (uint8_t)seer_matrix_depth_of(dag, s, context->target);
     bool packs = is_gpu ? stage->role == SEER_ROLE_FETCH && context->space == SEER_SPACE_FULL
                         : stage->role == SEER_ROLE_TILED;
-    stage->pack_weights = packs && has_packable(dag, s);
+    stage->pack_weights = packs && has_packable(plan, s);
   }
   // Knobs come stage by stage; the fallback stops adding them well before the limit.
   for (uint32_t s = 0; s < dag->n_stage; s++) {

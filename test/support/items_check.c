@@ -1,0 +1,30 @@
+// items_check.c - see items_check.h.
+#include "support/items_check.h"
+
+#include "base/rng.h"
+#include "code/gen/generate.h"
+#include "space/items/items.h"
+
+const char *items_check_code(const loop_expect *expect, const seer_sketch *sketch,
+    const seer_loop *loop, uint64_t seed, seer_arena *arena) {
+  const seer_gen_machine machine = seer_gen_machine_of_items();
+  seer_vec_code *code = NULL;
+  void **data = loop_expect_data(expect, sketch, loop, arena);
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  seer_status status = seer_gen_code(loop, &machine, "items", arena, &code);
+  if (!status) status = seer_vec_verify(code);
+  if (!status) status = seer_vec_eval(code, data, &rng);
+  if (!status) return loop_expect_compare(expect, sketch, loop, data, arena);
+  const char *wrong = seer_arena_printf(arena, "code: %s", seer_status_message(status));
+  seer_status_free(status);
+  return wrong;
+}
+
+const char *items_check_serial(jit_runner *runner, const loop_expect *expect,
+    const seer_sketch *sketch, const seer_loop *loop, uint64_t seed, seer_arena *arena) {
+  const seer_loop *serial = seer_items_serial(loop);
+  void **data = loop_expect_data(expect, sketch, serial, arena);
+  const char *wrong = jit_run(runner, serial, data, seed, arena);
+  return wrong ? wrong : loop_expect_compare(expect, sketch, serial, data, arena);
+}
