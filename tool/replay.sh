@@ -11,6 +11,7 @@ limit=${2:-1.03}
 commit=$(git rev-parse --verify "$base^{commit}")
 git cat-file -e "$commit:bench/replay.c" 2>/dev/null || { echo "replay: $base has no bench/replay.c" >&2; exit 2; }
 out=build-replay
+rm -rf $out/source  # what another base had is not this one's
 mkdir -p $out/source
 git archive "$commit" | tar -x -C $out/source --overwrite
 [ -f $out/build/build.ninja ] || cmake -G Ninja -S $out/source -B $out/build -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
