@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from files import state_of
+
 FAMILYSEER = os.path.abspath(os.environ.get("FAMILYSEER", "build/familyseer"))
 SOURCE = os.path.abspath(os.environ.get("SEER_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", "..")))
 NVRTC = glob.glob(os.path.join(SOURCE, ".venv/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"))
@@ -47,16 +49,6 @@ def run(*args, before=(), **environment):
 def compile_for(target, model, out, *more, **how):
     nvrtc = ["--nvrtc", NVRTC[0]] if target.startswith("cuda") and "--nvrtc" not in more else []
     return run("compile", model, "--target", target, "--emit", "kernels", "-o", out, *nvrtc, *more, **how)
-
-
-def state_of(folder):
-    found = {}
-    for path, _, files in os.walk(folder):
-        found[path] = None
-        for file in files:
-            with open(os.path.join(path, file), "rb") as stream:
-                found[os.path.join(path, file)] = stream.read()
-    return found
 
 
 def written(folder):

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from files import state_of
+
 FAMILYSEER = os.path.abspath(os.environ.get("FAMILYSEER", "build/familyseer"))
 SOURCE = os.path.abspath(os.environ.get("SEER_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", "..")))
 failures = []
@@ -56,17 +58,6 @@ INVOCATIONS = {
               ["regret", os.path.join(SOURCE, "test/data/times.gz")]],
     "pretrain": [[os.path.join(SOURCE, "test/data/times.gz"), "-o", "models"]],
 }
-
-
-def state_of(folder):
-    """Every file with what is in it."""
-    found = {}
-    for path, _, files in os.walk(folder):
-        found[path] = None
-        for file in files:
-            with open(os.path.join(path, file), "rb") as stream:
-                found[os.path.join(path, file)] = stream.read()
-    return found
 
 
 def refuses(folder, command, args, target, name, by_environment=False):

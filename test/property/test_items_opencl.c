@@ -62,6 +62,25 @@ static bool lacks(const void *user) {
   return d->choice.n < d->choice.most;
 }
 
+typedef const char *(*taker)(void *user, const random_program *program, seer_arena *scratch);
+
+// Until d->choice has what it wants.
+static void draw(drawn *d, taker take_it, const char *name, uint64_t first_seed, uint64_t n) {
+  seer_target *target = SEER_NEW(d->arena, seer_target);  // sketches point to it
+  must(seer_target_parse("opencl:generic", d->arena, target));
+  d->end = &d->first;
+  random_programs how = {.targets = target,
+      .n_targets = 1,
+      .max_sketches = 1,
+      .has_default = true,
+      .n_samples = 1,
+      .check = take_it,
+      .user = d,
+      .lacks = lacks,
+      .keep = d->arena};
+  random_programs_check(&how, name, first_seed, n);
+}
+
 static void run_kernel(opencl_program *program, const kernel *k) {
   const random_program *p = &k->program;
   for (uint64_t run = 0; run < N_RUNS; run++) {
@@ -98,20 +117,8 @@ static void they_compute_what_the_dag_does(void **state) {
   opencl_runner *runner = *state;
   const char *platform = getenv("SEER_TEST_OPENCL");
   seer_arena *arena = seer_arena_create("test");
-  seer_target target;
-  must(seer_target_parse("opencl:generic", arena, &target));
   drawn d = {.arena = arena, .choice = drawn_choose(N_KERNELS), .is_short = !platform};
-  d.end = &d.first;
-  random_programs how = {.targets = &target,
-      .n_targets = 1,
-      .max_sketches = 1,
-      .has_default = true,
-      .n_samples = 1,
-      .check = take,
-      .user = &d,
-      .lacks = lacks,
-      .keep = arena};
-  random_programs_check(&how, "opencl", 30000, DRAWN_OF * N_KERNELS);
+  draw(&d, take, "opencl", 30000, DRAWN_OF * N_KERNELS);
   print_message("%u left out as too long\n", d.n_long);
   drawn_check(&d.choice);
   run_all(runner, &d);
@@ -153,20 +160,8 @@ static const char *take_faulty(void *user, const random_program *p, seer_arena *
 static void what_is_not_there_shows(void **state) {
   opencl_runner *runner = *state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target;
-  must(seer_target_parse("opencl:generic", arena, &target));
   drawn d = {.arena = arena, .choice = {.most = N_FAULTS}};
-  d.end = &d.first;
-  random_programs how = {.targets = &target,
-      .n_targets = 1,
-      .max_sketches = 1,
-      .has_default = true,
-      .n_samples = 1,
-      .check = take_faulty,
-      .user = &d,
-      .lacks = lacks,
-      .keep = arena};
-  random_programs_check(&how, "faults", 31000, 10 * N_FAULTS);
+  draw(&d, take_faulty, "faults", 31000, 10 * N_FAULTS);
   const seer_vec_code *codes[N_FAULTS];
   uint32_t n = 0, n_seen = 0;
   for (const kernel *k = d.first; k; k = k->next) codes[n++] = k->code;
