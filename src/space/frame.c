@@ -377,17 +377,20 @@ static uint16_t choose(filler *f, uint16_t knob) {
   return *value;
 }
 
+// The number that its value stands for.
+static int64_t chosen(filler *f, uint16_t knob) {
+  return seer_knob_number(f->list, &f->sketch->knob[knob], choose(f, knob));
+}
+
 // No more items than halve what there is to add up.
 static void fill_tree(filler *f, uint32_t stage, int64_t n_elems) {
   const seer_sketch_stage *sketch = &f->sketch->stage[stage];
   uint32_t sum = sketch->partner == SEER_NO_STAGE ? stage : sketch->partner;
   const seer_dag_stage *dag = &f->sketch->dag->stage[sum];
-  const seer_knob *knob = &f->sketch->knob[sketch->items_knob];
   int64_t n = 1, most = f->list->target->gpu.max_block_items;
   for (uint32_t a = 0; a < dag->n_reduce; a++) n *= dag->axis[dag->n_space + a].extent;
-  (void)choose(f, sketch->items_knob);
+  int64_t items = chosen(f, sketch->items_knob);
   uint16_t *value = &f->knob[sketch->items_knob];
-  int64_t items = seer_knob_number(f->list, knob, *value);
   for (; *value > 0 && (items / 2 >= n || items > most); (*value)--) items /= 2;
   seer_frame_stage *s = &f->frame->stage[stage];
   s->tree_items = items;
@@ -414,26 +417,16 @@ static void fill_flat(filler *f, uint32_t stage) {
   }
   int64_t width = 1, items = gpu->warp_items;
   if (sketch->width_knob != SEER_NO_KNOB) {
-    const seer_knob *knob = &f->sketch->knob[sketch->width_knob];
-    (void)choose(f, sketch->width_knob);
+    width = chosen(f, sketch->width_knob);
     uint16_t *value = &f->knob[sketch->width_knob];
-    while (*value > 0 &&
-        (row % seer_knob_number(f->list, knob, *value) != 0 ||
-            tile * seer_knob_number(f->list, knob, *value) > MAX_FLAT_TILE))
-      (*value)--;
-    width = seer_knob_number(f->list, knob, *value);
+    for (; *value > 0 && (row % width != 0 || tile * width > MAX_FLAT_TILE); (*value)--) width /= 2;
   }
   int64_t pad = 0;
   if (sketch->pad_knob != SEER_NO_KNOB) {
-    const seer_knob *knob = &f->sketch->knob[sketch->pad_knob];
-    (void)choose(f, sketch->pad_knob);
     if (n_elems == row) f->knob[sketch->pad_knob] = 0;  // there is one
-    pad = seer_knob_number(f->list, knob, f->knob[sketch->pad_knob]);
+    pad = chosen(f, sketch->pad_knob);
   }
-  if (sketch->items_knob != SEER_NO_KNOB) {
-    const seer_knob *knob = &f->sketch->knob[sketch->items_knob];
-    items = seer_knob_number(f->list, knob, choose(f, sketch->items_knob));
-  }
+  if (sketch->items_knob != SEER_NO_KNOB) items = chosen(f, sketch->items_knob);
   if (sketch->role == SEER_ROLE_FETCH) items = seer_frame_items(&f->frame->stage[sketch->partner]);
   int64_t n_groups = n_elems / width;
   s->flat = (seer_frame_flat){.n_groups = n_groups, .width = width, .pad = pad};
@@ -490,10 +483,7 @@ static void fill_stage(filler *f, uint32_t stage) {
   }
   fill_loops(f, stage);
   if (s->is_flat) fill_flat(f, stage);
-  if (sketch->unroll_knob != SEER_NO_KNOB) {
-    const seer_knob *knob = &f->sketch->knob[sketch->unroll_knob];
-    s->max_unroll = seer_knob_number(f->list, knob, choose(f, sketch->unroll_knob));
-  }
+  if (sketch->unroll_knob != SEER_NO_KNOB) s->max_unroll = (uint16_t)chosen(f, sketch->unroll_knob);
 }
 
 // Parallel loops stand outside everything that is attached; loops of extent 1 at their end count as
