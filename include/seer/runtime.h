@@ -49,7 +49,9 @@ typedef enum {
   SEER_RT_CORRUPT = 5,
   SEER_RT_RESOURCE = 6,
   SEER_RT_INTERNAL = 7,
-  SEER_RT_BUSY = 8  // another thread uses this session
+  SEER_RT_BUSY = 8,  // another thread uses this session
+  // the device that the model is on is lost or fails: close the model, and open it again
+  SEER_RT_DEVICE = 9
 } seer_rt_code;
 
 // Element types by ONNX's numbers (1 = f32, 7 = i64, ...). float16 (10), bfloat16 (16) and the
