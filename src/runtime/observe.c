@@ -143,7 +143,7 @@ static void note_images(const seer_rt_set *of, clocks *c, uint32_t i, uint32_t n
 
 // A loop's or branch's time holds that of what it runs; a stretch's does not. `twice`: the second
 // run of each kernel is what counts. A kernel may be run again as long as no output lies on its
-// inputs, which holds for all (code/artefact/plan.c).
+// inputs, which holds for all (code/plan/plan.c).
 static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
   const seer_rt_set *of = session->selected->of;
   uint32_t nth = (twice ? c->n_again++ : c->n_natural++) % c->cap;

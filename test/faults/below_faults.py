@@ -90,7 +90,7 @@ BELOW = [
     F("the last of equal numbers is the argmax", "tie", "src/library/deviation.c", "if (!(x > largest) && !isnan(x)) continue;",
       "if (!(x >= largest) && !isnan(x)) continue;", "test_library_deviation"),
     F("layers are never wrong", "judge", "src/cli/layers.c", "    if (error <= tolerance) return;\n", "    if (error >= 0) return;\n", "peer_verify"),
-    F("strides of layers are dense", "view", "src/code/artefact/made.c", "stride = k + 1 == value->rank ? seer_value_pitch(value) :",
+    F("strides of layers are dense", "view", "src/code/plan/made.c", "stride = k + 1 == value->rank ? seer_value_pitch(value) :",
       "stride = k + 1 == value->rank ? seer_value_row(value) :", "peer_verify"),
     F("what a lost device had goes back for ever", "guard", QUEUE + "queue.c", "  bool is_first = !q->job[job].was_returned;\n",
       "  bool is_first = !q->job[job].was_returned || q->n > 0;\n", "test_measure_queue|test_cli_workers"),

@@ -1,15 +1,15 @@
 """Faults in schedules' skeletons, loops, code and the artefact."""
 from fault import Fault as F
 
-GEN, MATH, LLVM, SOURCE, BUILD = "src/code/gen/", "src/code/math/", "src/code/llvm/translate.c", "src/code/source/", "src/code/artefact/"
+GEN, MATH, LLVM, SOURCE, BUILD, PLAN = "src/code/gen/", "src/code/math/", "src/code/llvm/translate.c", "src/code/source/", "src/code/artefact/", "src/code/plan/"
 ACCESS, TILE = "src/code/access/", "src/code/tile/"
 
 CODE = [
-    F("what all images read is gone behind the first", "lifetime", BUILD + "plan.c",
+    F("what all images read is gone behind the first", "lifetime", PLAN + "place.c",
       "      if (p->last >= from && p->last < to) p->last = to;\n", "", "peer_images"),
-    F("results of images lie where others work", "lifetime", BUILD + "plan.c",
+    F("results of images lie where others work", "lifetime", PLAN + "place.c",
       "      if (p->first > from && p->first <= to) p->first = from;\n", "", "peer_images"),
-    F("what others read is kept for one image", "lifetime", BUILD + "plan.c", "  bool is_home = stretch && (p->home == 0 || p->home == step->stretch);\n",
+    F("what others read is kept for one image", "lifetime", PLAN + "place.c", "  bool is_home = stretch && (p->home == 0 || p->home == step->stretch);\n",
       "  bool is_home = stretch != NULL;\n", "peer_images"),
     F("signs of NaN that become bf16 are numbers", "NaN", GEN + "small.c", "seer_vec2(g->b, SEER_VEC_FNAN, f, f), nan, rounded);",
       "seer_vec2(g->b, SEER_VEC_FNAN, f, f), nan.i ? rounded : nan, rounded);", "peer_narrow"),
@@ -226,13 +226,13 @@ CODE = [
     # ---- constants, weights, the plan
     F("constants' threads share a scratch", "stale", "src/code/constant.c", "    m->arg[t][last] = (char *)m->memory[last] + t * stride;\n",
       "    m->arg[t][last] = (char *)m->memory[last] + 0 * t * stride;\n", "test_code_constant"),
-    F("blocks that touch in time", "hazard", BUILD + "memory.c", "  return a->last >= b->first && a->first <= b->last;\n",
+    F("blocks that touch in time", "hazard", PLAN + "memory.c", "  return a->last >= b->first && a->first <= b->last;\n",
       "  return a->last > b->first && a->first < b->last;\n", "test_code_memory"),
-    F("a loop's values end with their reader", "hazard", BUILD + "plan.c", "p->last > s && p->last < end) p->last = end;",
+    F("a loop's values end with their reader", "hazard", PLAN + "place.c", "p->last > s && p->last < end) p->last = end;",
       "p->last > s && p->last < end) p->is_used = true;", "test_front_on_host|peer_recurrent|peer_branch", ("Loop", "Scan")),
-    F("results of a branch before its sides end", "hazard", BUILD + "plan.c", "at += step->n_then + step->n_else;", "at += 0 * step->n_then;",
+    F("results of a branch before its sides end", "hazard", PLAN + "place.c", "at += step->n_then + step->n_else;", "at += 0 * step->n_then;",
       "peer_branch|test_front_on_host", ("If",)),
-    F("parts begin where the whole does", "view", BUILD + "plan.c", "  put_arg(b, p->kind, p->offset + part_offset(b->graph, v),\n      (uint64_t)seer_dag_buf_elems",
+    F("parts begin where the whole does", "view", PLAN + "plan.c", "  put_arg(b, p->kind, p->offset + seer_place_part_offset(b->graph, v),\n      (uint64_t)seer_dag_buf_elems",
       "  put_arg(b, p->kind, p->offset,\n      (uint64_t)seer_dag_buf_elems", "peer_parts|test_property_parts", ("Concat",)),
     F("constants of 16 bytes at another place", "stride", "src/code/object/relocate.c", "wrong = put_low(&instruction, value, 4);",
       "wrong = put_low(&instruction, value & ~(uint64_t)31, 4);", "test_code_object"),

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "choose/choose.h"
 #include "code/artefact/internal.h"
+#include "code/plan/internal.h"
 #include "front/pass/pass.h"
 #include "support/net_eval.h"
 #include "support/test.h"

@@ -2,6 +2,7 @@
 // model.so) and model.h with a name for every input and output.
 #include <string.h>
 
+#include "base/map.h"
 #include "code/artefact/internal.h"
 #include "front/bind.h"
 #include "front/bind/literal.h"

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/os/parallel.h"
 #include "base/recover.h"
 #include "code/artefact/internal.h"

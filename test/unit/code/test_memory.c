@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "code/artefact/internal.h"
+#include "code/plan/internal.h"
 #include "support/test.h"
 
 static uint64_t check(const seer_memory_block *blocks, uint32_t n, uint64_t total) {

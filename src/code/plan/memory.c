@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code/artefact/internal.h"
+#include "code/plan/internal.h"
 
 // What it may cost that bytes stay with their threads: four more of the arena each, and no more
 // than half as many again. Activations are a few MB beside weights of tens and hundreds.

@@ -2,7 +2,7 @@
 // write; and which outputs have sizes that only a run knows. Where values lie is plan.c's business.
 #include <string.h>
 
-#include "code/artefact/internal.h"
+#include "code/plan/internal.h"
 #include "front/onnx/dtype.h"
 #include "runtime/host.h"
 

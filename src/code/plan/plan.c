@@ -1,56 +1,20 @@
-// plan.c - steps over graph values -> the plan blob: arguments with places, a static memory plan,
+// plan.c - steps over graph values -> the plan blob: arguments with places, what each step runs on,
 // strings.
-//
-// Where a value lives. Values that views connect share one place (their root). A root that holds a
-// model input lives in the caller's input; one with a constant in the weights; else one with a
-// model output in the caller's output; all others in the arena, for the steps from the first writer
-// to the last reader. A step's outputs thus never lie on its inputs. Outputs that share a root with
-// an input, a constant or another output get their bytes by a copy at the end. A branch's result
-// shares its root with what a side makes as it; a result that the side has from elsewhere is
-// copied. A part of another value has that value's root, and its own offset there: the root's
-// memory lives from the first writer of any part to the last reader of any. What phases of a kernel
-// leave to each other lies in the arena, too, for their step.
-//
-// In a stretch (front/images.h) a root that nothing outside of it uses, and everything inside an
-// image at a time, has memory for one image: in the arena, or, where images run apart, in memory
-// that each thread has for itself. All other roots have memory for all images, and lie there from
-// the stretch's first step to its last: the first image's results until the last image is done.
 #include <string.h>
-#include <xxhash.h>
 
-#include "base/roots.h"
-#include "code/artefact/internal.h"
+#include "base/map.h"
+#include "code/plan/internal.h"
 #include "front/images.h"
 #include "front/onnx/dtype.h"
 
 typedef struct {
-  seer_plan_arg_kind kind;  // 0: not placed
-  uint64_t offset;
-  bool is_used;
-  uint32_t first, last;
-  uint64_t n_bytes;
-  uint64_t image_bytes;  // of one image, where that is what steps of a stretch use
-  // 0: not used; 1 + index of the stretch that alone uses it, by images; else HOME_OF_ALL
-  uint32_t home;
-} place;
-#define HOME_OF_ALL UINT32_MAX
-
-// What one phase of a kernel leaves to another lies in the arena for its step.
-typedef struct {
-  uint32_t step;
-  uint64_t n_bytes, offset;
-} between_phases;
-
-typedef struct {
+  seer_places at;
   const seer_network *network;  // of this set of shapes
   const seer_graph *graph;
   const seer_built_kernels *kernels;
   const uint32_t *kernel_of_step;
   seer_weight_file *weights;
-  uint32_t n_threads;
   seer_arena *arena;
-  uint32_t *root;  // by value id
-  place *place;  // by root
   seer_plan_arg *arg;
   size_t n_arg, cap_arg;
   seer_plan_step *step;
@@ -59,9 +23,7 @@ typedef struct {
   const char **symbol;
   size_t n_phase, cap_phase, cap_symbol;
   uint32_t *first_phase;  // by kernel; UINT32_MAX: not there yet
-  between_phases *between;  // in the order of steps and arguments
-  size_t n_between, cap_between, n_between_put;
-  uint64_t private_bytes;
+  size_t n_between_put;  // of at.between
   seer_plan_stretch *stretch;  // by stretch of the network
   size_t images_at;  // while steps of a stretch are put: 1 + the plan's step that runs them
   seer_text strings;
@@ -71,8 +33,6 @@ typedef struct {
   seer_made_list made;
   uint32_t *n_views_to_come;  // by value: views that make it, whole with the last one
 } builder;
-
-static uint32_t find_root(builder *b, uint32_t v) { return seer_root_of(b->root, v); }
 
 static uint32_t put_string(builder *b, const char *text) {
   uint64_t at = 0;
@@ -84,256 +44,9 @@ static uint32_t put_string(builder *b, const char *text) {
   return (uint32_t)at;
 }
 
-static uint64_t value_bytes(const seer_graph *graph, seer_val v) {
-  const seer_value *value = seer_graph_value(graph, v);
-  int64_t n = 1;
-  for (uint32_t k = 0; k < value->rank; k++) n *= value->dim[k];
-  return (uint64_t)n * seer_dtype_bytes(value->dtype);
-}
-
-// Where in its root's memory the value begins.
-static uint64_t part_offset(const seer_graph *graph, seer_val v) {
-  const seer_value *value = seer_graph_value(graph, v);
-  return value->base.i ? (uint64_t)value->offset * seer_dtype_bytes(value->dtype) : 0;
-}
-
-static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
-  place *p = &b->place[find_root(b, v.i)];
-  if (!p->is_used || step < p->first) p->first = step;
-  if (!p->is_used || step > p->last) p->last = step;
-  if (n_bytes > p->n_bytes) p->n_bytes = n_bytes;
-  p->is_used = true;
-  p->home = HOME_OF_ALL;
-}
-
-static const seer_stretch *stretch_of(const builder *b, uint32_t s) {
-  uint32_t stretch = b->network->step[s].stretch;
-  return stretch ? &b->network->stretch[stretch - 1] : NULL;
-}
-
 static bool runs_apart(const builder *b, uint32_t s) {
-  return stretch_of(b, s) && stretch_of(b, s)->is_apart;
-}
-
-// The stretch whose steps have one image of the value in buffer `k` of step s; NULL: all of it.
-static const seer_stretch *stretch_of_operand(const builder *b, uint32_t s, uint32_t k) {
-  const seer_step *step = &b->network->step[s];
-  const seer_stretch *stretch = stretch_of(b, s);
-  bool is_one = stretch &&
-      seer_images_is_one(b->graph, step->value_of_buf[k], &step->dag->buf[k], stretch->n_images);
-  return is_one ? stretch : NULL;
-}
-
-static void use_operand(builder *b, uint32_t s, uint32_t k) {
-  const seer_step *step = &b->network->step[s];
-  const seer_dag_buf *buf = &step->dag->buf[k];
-  seer_val v = step->value_of_buf[k];
-  place *p = &b->place[find_root(b, v.i)];
-  const seer_stretch *stretch = stretch_of_operand(b, s, k);
-  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
-  uint64_t offset = part_offset(b->graph, v);
-  bool is_home = stretch && (p->home == 0 || p->home == step->stretch);
-  use(b, v, s, offset + n_bytes * (stretch ? stretch->n_images : 1));
-  if (is_home) p->home = step->stretch;
-  if (offset + n_bytes > p->image_bytes) p->image_bytes = offset + n_bytes;
-}
-
-// What has memory for all images keeps it while a stretch that uses it runs.
-static void use_through_stretches(builder *b) {
-  for (uint32_t k = 0; k < b->network->n_stretch; k++) {
-    const seer_stretch *stretch = &b->network->stretch[k];
-    uint32_t from = stretch->first, to = from + stretch->n_step - 1;
-    for (uint32_t v = 1; v < b->graph->n_value; v++) {
-      place *p = &b->place[v];
-      if (!p->is_used || p->home != HOME_OF_ALL) continue;
-      if (p->first > from && p->first <= to) p->first = from;
-      if (p->last >= from && p->last < to) p->last = to;
-    }
-  }
-}
-
-// What a loop works on lives from its begin to its end, and so does what its body reads from
-// outside: the next iteration reads it again. Inner loops first.
-static void use_loop_values(builder *b) {
-  for (uint32_t s = b->network->n_step; s-- > 0;) {
-    const seer_step *step = &b->network->step[s];
-    if (step->kind != SEER_STEP_LOOP_BEGIN) continue;
-    uint32_t end = s + 1 + step->n_body;
-    for (uint32_t part = 0; part < 2; part++) {
-      const seer_node *node = seer_step_node(b->graph, &b->network->step[part == 0 ? s : end]);
-      for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
-        seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
-        if (v.i == 0) continue;
-        if (part == 0 || k >= node->n_in) use(b, v, s, value_bytes(b->graph, v));
-        use(b, v, end, value_bytes(b->graph, v));
-      }
-    }
-    for (uint32_t v = 1; v < b->graph->n_value; v++) {
-      place *p = &b->place[v];
-      if (p->is_used && p->first < s && p->last > s && p->last < end) p->last = end;
-    }
-  }
-}
-
-// Values of the runtime's own steps, and the sizes of the outputs, which are read when all is done.
-static void use_host_values(builder *b) {
-  const seer_graph *graph = b->graph;
-  for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_step *step = &b->network->step[s];
-    const seer_node *node = seer_step_node(graph, step);
-    for (uint32_t k = 0; node && k < node->n_in + node->n_out; k++) {
-      seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
-      uint32_t at = s;  // a branch moves its results behind its sides
-      if (k > 0 && step->kind == SEER_STEP_BRANCH) at += step->n_then + step->n_else;
-      if (v.i) use(b, v, at, value_bytes(graph, v));
-    }
-  }
-  for (uint32_t i = 0; i < graph->n_output; i++) {
-    const seer_value *out = seer_graph_value(graph, graph->output[i]);
-    if (seer_build_has_gaps(out))
-      use(b, graph->output[i], b->network->n_step, value_bytes(graph, graph->output[i]));
-    for (uint32_t d = 0; d < out->rank; d++)
-      if (out->size[d].i) use(b, out->size[d], b->network->n_step, sizeof(int64_t));
-  }
-}
-
-// By value: the step whose memory it is in, whatever views are in between; UINT32_MAX: none.
-static uint32_t *find_makers(const builder *b) {
-  uint32_t *maker = SEER_NEW_ARRAY(b->arena, uint32_t, b->graph->n_value);
-  for (uint32_t v = 0; v < b->graph->n_value; v++) maker[v] = UINT32_MAX;
-  for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_step *step = &b->network->step[s];
-    if (step->kind == SEER_STEP_VIEW) {
-      maker[step->view_out.i] = maker[step->view_in.i];
-      continue;
-    }
-    for (uint32_t k = 0, n = seer_step_n_values(b->graph, step); k < n; k++) {
-      bool is_made;
-      seer_val v = seer_step_value(b->graph, step, k, &is_made);
-      if (is_made) maker[v.i] = s;
-    }
-  }
-  return maker;
-}
-
-// What a side makes as a result is made in the result's place, if it is not another result already.
-static void join_branches(builder *b) {
-  uint32_t *maker = NULL;
-  bool *is_joined = SEER_NEW_ARRAY(b->arena, bool, b->graph->n_value);  // by root
-  for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_step *step = &b->network->step[s];
-    if (step->kind != SEER_STEP_BRANCH) continue;
-    if (!maker) maker = find_makers(b);
-    const seer_node *node = seer_step_node(b->graph, step);
-    const uint32_t from[2] = {s + 1, s + 1 + step->n_then}, n[2] = {step->n_then, step->n_else};
-    for (uint32_t k = 0; k < 2 * node->n_out; k++) {
-      if (node->in[k + 1].i == 0) continue;  // of a side that is not built
-      uint32_t side = k / node->n_out, made = find_root(b, node->in[k + 1].i);
-      uint32_t at = maker[node->in[k + 1].i];
-      bool is_own = at >= from[side] && at - from[side] < n[side];
-      if (!is_own || is_joined[made] || node->out[k % node->n_out].i == 0) continue;
-      b->root[made] = find_root(b, node->out[k % node->n_out].i);
-      is_joined[find_root(b, made)] = true;
-    }
-  }
-}
-
-static const seer_built_kernel *kernel_of(const builder *b, uint32_t s) {
-  return seer_step_has_task(&b->network->step[s]) ? &b->kernels->kernel[b->kernel_of_step[s]]
-                                                  : NULL;
-}
-
-static void list_between_phases(builder *b) {
-  for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_built_kernel *k = kernel_of(b, s);
-    for (uint32_t i = 0; k && i < k->n_arg; i++) {
-      const seer_kernel_arg *arg = &k->kernel.arg[i];
-      if (arg->storage != SEER_STORE_SHARED) continue;
-      b->between = SEER_GROW(b->arena, between_phases, b->between, b->n_between, &b->cap_between);
-      b->between[b->n_between++] =
-          (between_phases){.step = s, .n_bytes = arg->n_bytes > 0 ? arg->n_bytes : 1};
-    }
-  }
-}
-
-// The value lies in memory of one image: of a stretch.
-static bool is_of_image(const place *p) {
-  bool is_ours = p->kind == 0 || p->kind == SEER_ARG_ARENA || p->kind == SEER_ARG_PRIVATE;
-  return is_ours && p->home != 0 && p->home != HOME_OF_ALL;
-}
-
-static bool is_private(const builder *b, const place *p) {
-  return is_of_image(p) && b->network->stretch[p->home - 1].is_apart;
-}
-
-// All that has no place yet and lies in the arena, or in what each thread has. Returns the bytes.
-static uint64_t place_blocks(builder *b, seer_plan_arg_kind kind) {
-  size_t n_value = b->graph->n_value;
-  bool is_own = kind == SEER_ARG_PRIVATE;
-  seer_memory_block *block =
-      SEER_NEW_ARRAY(b->arena, seer_memory_block, n_value + b->n_between + 1);
-  place **of_block = SEER_NEW_ARRAY(b->arena, place *, n_value + 1);
-  uint32_t n = 0;
-  for (uint32_t v = 1; v < n_value; v++) {
-    place *p = &b->place[v];
-    if (!p->is_used || p->kind != 0 || is_private(b, p) != is_own) continue;
-    uint64_t n_bytes = is_of_image(p) ? p->image_bytes : p->n_bytes;
-    of_block[n] = p;
-    block[n++] = (seer_memory_block){n_bytes > 0 ? n_bytes : 1, p->first, p->last, 0};
-  }
-  uint32_t n_placed = n;
-  for (size_t k = 0; k < b->n_between; k++) {
-    const between_phases *left = &b->between[k];
-    if (runs_apart(b, left->step) == is_own)
-      block[n++] = (seer_memory_block){left->n_bytes, left->step, left->step, 0};
-  }
-  uint64_t n_bytes = seer_memory_place(block, n, is_own ? 1 : b->n_threads, b->arena);
-  for (uint32_t k = 0; k < n_placed; k++) {
-    of_block[k]->kind = kind;
-    of_block[k]->offset = block[k].offset;
-  }
-  n = n_placed;
-  for (size_t k = 0; k < b->n_between; k++)
-    if (runs_apart(b, b->between[k].step) == is_own) b->between[k].offset = block[n++].offset;
-  return n_bytes;
-}
-
-// Views, then who is an input, an output, or in the arena and for how long.
-static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
-  const seer_graph *graph = b->graph;
-  for (uint32_t v = 0; v < graph->n_value; v++)
-    b->root[v] = graph->value[v].base.i ? graph->value[v].base.i : v;
-  for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_step *step = &b->network->step[s];
-    if (step->kind != SEER_STEP_VIEW) continue;
-    b->root[find_root(b, step->view_out.i)] = find_root(b, step->view_in.i);
-  }
-  join_branches(b);
-  for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_step *step = &b->network->step[s];
-    if (!seer_step_has_task(step)) continue;
-    for (uint32_t k = 0; k < step->dag->n_buf; k++)
-      if (step->value_of_buf[k].i) use_operand(b, s, k);
-  }
-  use_host_values(b);
-  use_loop_values(b);
-  use_through_stretches(b);
-  for (uint32_t i = 0; i < graph->n_input; i++)
-    b->place[find_root(b, graph->input[i].i)] =
-        (place){.kind = SEER_ARG_INPUT, .offset = i, .is_used = true};
-  for (uint32_t v = 1; v < graph->n_value; v++) {
-    place *p = &b->place[find_root(b, v)];
-    if (graph->value[v].constant && p->kind == 0 && find_root(b, v) == v) p->kind = SEER_ARG_WEIGHT;
-  }
-  for (uint32_t i = 0; i < graph->n_output; i++) {
-    place *p = &b->place[find_root(b, graph->output[i].i)];
-    if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) continue;
-    if (p->kind == 0) *p = (place){.kind = SEER_ARG_OUTPUT, .offset = i, .is_used = true};
-  }
-  list_between_phases(b);
-  *out_arena_bytes = place_blocks(b, SEER_ARG_ARENA);
-  if (b->network->n_stretch > 0) b->private_bytes = place_blocks(b, SEER_ARG_PRIVATE);
-  return SEER_OK;
+  const seer_stretch *stretch = seer_place_stretch(&b->at, s);
+  return stretch && stretch->is_apart;
 }
 
 static void put_arg(builder *b, seer_plan_arg_kind kind, uint64_t offset, uint64_t n_bytes) {
@@ -362,12 +75,12 @@ static seer_plan_step *put_step(
 static void show(builder *b, seer_val v, size_t at) {
   if (b->images_at > 0) at = b->images_at - 1;
   const seer_value *value = seer_graph_value(b->graph, v);
-  const place *p = &b->place[find_root(b, v.i)];
+  const seer_value_place *p = seer_place_of(&b->at, v);
   if (v.i == 0 || value->constant || p->kind == 0 || p->kind == SEER_ARG_WEIGHT) return;
-  if (is_of_image(p)) return;
+  if (seer_place_is_of_image(p)) return;
   if (seer_onnx_dtype_number(value->dtype) == 0) return;
   if (value->base.i && p->kind != SEER_ARG_ARENA) return;
-  put_arg(b, p->kind, p->offset + part_offset(b->graph, v),
+  put_arg(b, p->kind, p->offset + seer_place_part_offset(b->graph, v),
       (uint64_t)seer_value_span(value) * seer_dtype_bytes(value->dtype));
   seer_build_made(
       &b->made, value, (uint32_t)at, (uint32_t)b->n_arg - 1, put_string(b, value->name));
@@ -409,10 +122,11 @@ static uint32_t put_phases(builder *b, uint32_t k) {
 static seer_status image_bytes(
     const builder *b, uint32_t s, const seer_kernel_arg *arg, uint32_t *out) {
   const seer_step *step = &b->network->step[s];
-  const place *p = &b->place[seer_root_of(b->root, step->value_of_buf[arg->dag_buf].i)];
+  const seer_value_place *p = seer_place_of(&b->at, step->value_of_buf[arg->dag_buf]);
   const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
   *out = 0;
-  if (!stretch_of_operand(b, s, arg->dag_buf) || is_of_image(p)) return SEER_OK;
+  if (!seer_place_stretch_of_operand(&b->at, s, arg->dag_buf) || seer_place_is_of_image(p))
+    return SEER_OK;
   uint64_t n = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
   if (n > UINT32_MAX)
     return SEER_FAIL(UNSUPPORTED,
@@ -434,14 +148,14 @@ static seer_status put_value_arg(
     put_arg(b, SEER_ARG_WEIGHT, offset, n_bytes);
     return SEER_OK;
   }
-  const place *p = &b->place[find_root(b, v.i)];
+  const seer_value_place *p = seer_place_of(&b->at, v);
   if (p->kind == 0 || p->kind == SEER_ARG_WEIGHT)
     return SEER_FAIL(
         UNSUPPORTED, "step '%s' uses value '%s', which no step makes", step->name, value->name);
   const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
   SEER_ASSERT(value->base.i == 0 || p->kind == SEER_ARG_ARENA || p->kind == SEER_ARG_PRIVATE,
       "%s: '%s' is part of what the caller gives", step->name, value->name);
-  put_arg(b, p->kind, p->offset + part_offset(b->graph, v),
+  put_arg(b, p->kind, p->offset + seer_place_part_offset(b->graph, v),
       (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
   return image_bytes(b, s, arg, &b->arg[b->n_arg - 1].image_bytes);
 }
@@ -472,7 +186,7 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
       }
       case SEER_STORE_SHARED:
         put_arg(b, runs_apart(b, s) ? SEER_ARG_PRIVATE : SEER_ARG_ARENA,
-            b->between[b->n_between_put++].offset, arg->n_bytes);
+            b->at.between[b->n_between_put++].offset, arg->n_bytes);
         break;
       case SEER_STORE_LOCAL:
       case SEER_STORE_WORKGROUP:
@@ -489,19 +203,19 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
 // The argument for all of a value, wherever it lies.
 static seer_status put_whole(void *user, seer_val v, uint32_t *out_arg) {
   builder *b = user;
-  uint32_t root = find_root(b, v.i);
-  uint64_t offset = b->place[root].offset;
+  uint32_t root = seer_place_root(&b->at, v);
+  uint64_t offset = b->at.place[root].offset;
   if (b->graph->value[root].constant) {
     const seer_tensor *tensor = b->graph->value[root].constant;
     SEER_TRY(seer_weight_file_add(b->weights, tensor->data, tensor->n_bytes, &offset));
     put_arg(b, SEER_ARG_WEIGHT, offset, tensor->n_bytes);
   } else {
-    if (b->place[root].kind == 0)
+    if (b->at.place[root].kind == 0)
       return SEER_FAIL(
           UNSUPPORTED, "value '%s' is used, and no step makes it", b->graph->value[v.i].name);
     SEER_ASSERT(b->graph->value[v.i].base.i == 0, "part '%s' is no kernel's operand",
         b->graph->value[v.i].name);
-    put_arg(b, b->place[root].kind, offset, value_bytes(b->graph, v));
+    put_arg(b, b->at.place[root].kind, offset, seer_place_value_bytes(b->graph, v));
   }
   *out_arg = (uint32_t)b->n_arg - 1;
   return SEER_OK;
@@ -536,7 +250,7 @@ static seer_status put_branch(builder *b, const seer_step *step) {
   for (uint32_t k = 0; k < 2 * node->n_out; k++) {
     seer_val to = node->out[k % node->n_out];
     is_there[k] = to.i == 0 || node->in[k + 1].i == 0 ||
-        find_root(b, node->in[k + 1].i) == find_root(b, to.i);
+        seer_place_root(&b->at, node->in[k + 1]) == seer_place_root(&b->at, to);
   }
   SEER_TRY(seer_build_branch(&b->hosts, &args, node, is_there));
   put_step(b, SEER_PLAN_BRANCH, step->name, "")->first_phase = (uint32_t)b->hosts.n_branch - 1;
@@ -590,7 +304,7 @@ static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) 
 // In front of the first step of a stretch what runs it; behind the last it is known how many it
 // has.
 static void put_images(builder *b, uint32_t s) {
-  const seer_stretch *stretch = stretch_of(b, s);
+  const seer_stretch *stretch = seer_place_stretch(&b->at, s);
   if (!stretch) return;
   seer_plan_stretch *out = &b->stretch[b->network->step[s].stretch - 1];
   if (s > stretch->first) return;
@@ -602,7 +316,7 @@ static void put_images(builder *b, uint32_t s) {
 }
 
 static void end_images(builder *b, uint32_t s) {
-  const seer_stretch *stretch = s < b->network->n_step ? stretch_of(b, s) : NULL;
+  const seer_stretch *stretch = s < b->network->n_step ? seer_place_stretch(&b->at, s) : NULL;
   if (!stretch) return;
   b->stretch[b->network->step[s].stretch - 1].n_body = (uint32_t)(b->n_step - b->images_at);
   if (s + 1 == stretch->first + stretch->n_step) b->images_at = 0;
@@ -659,7 +373,7 @@ static seer_status put_compact(builder *b, uint32_t i) {
   seer_val v = b->graph->output[i];
   uint32_t from;
   SEER_TRY(put_whole(b, v, &from));
-  put_arg(b, SEER_ARG_OUTPUT, i, value_bytes(b->graph, v));
+  put_arg(b, SEER_ARG_OUTPUT, i, seer_place_value_bytes(b->graph, v));
   SEER_TRY(seer_build_compact(&b->hosts, &args, v, from, (uint32_t)b->n_arg - 1));
   put_host_step(b, seer_graph_value(b->graph, v)->name);
   return SEER_OK;
@@ -677,10 +391,10 @@ static void show_copy(builder *b, seer_val v) {
 static seer_status put_output_copies(builder *b) {
   const seer_graph *graph = b->graph;
   for (uint32_t i = 0; i < graph->n_output; i++) {
-    uint32_t root = find_root(b, graph->output[i].i);
-    const place *p = &b->place[root];
+    uint32_t root = seer_place_root(&b->at, graph->output[i]);
+    const seer_value_place *p = &b->at.place[root];
     if (p->kind == SEER_ARG_OUTPUT && p->offset == i) continue;
-    uint64_t n_bytes = value_bytes(graph, graph->output[i]), offset = p->offset;
+    uint64_t n_bytes = seer_place_value_bytes(graph, graph->output[i]), offset = p->offset;
     if (n_bytes == 0) continue;
     if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) {
       SEER_TRY(put_compact(b, i));
@@ -708,13 +422,13 @@ static seer_plan_io describe(builder *b, seer_val v) {
   io.onnx_dtype = seer_onnx_dtype_number(value->dtype);
   io.rank = value->rank;
   for (uint32_t k = 0; k < value->rank; k++) io.dim[k] = value->dim[k];
-  io.n_bytes = value_bytes(b->graph, v);
+  io.n_bytes = seer_place_value_bytes(b->graph, v);
   return io;
 }
 
 // Nothing where all steps run whole.
 static void put_stretches(const builder *b, seer_text *blob, uint32_t *out_offset) {
-  const seer_plan_images images = {b->private_bytes, b->network->n_stretch, 0};
+  const seer_plan_images images = {b->at.private_bytes, b->network->n_stretch, 0};
   if (images.n_stretch == 0) return;
   *out_offset = (uint32_t)seer_text_put_aligned(blob, &images, sizeof images, 8);
   seer_text_put_aligned(blob, b->stretch, images.n_stretch * sizeof *b->stretch, 8);
@@ -760,10 +474,13 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
       .kernels = kernels,
       .kernel_of_step = kernels->of_step[set],
       .weights = weights,
+      .arena = arena};
+  b.at = (seer_places){.network = network,
+      .graph = graph,
+      .kernels = kernels,
+      .kernel_of_step = b.kernel_of_step,
       .n_threads = target->threads,
       .arena = arena};
-  b.root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 1);
-  b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
   b.stretch = SEER_NEW_ARRAY(arena, seer_plan_stretch, network->n_stretch + 1);
   b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
   for (uint32_t i = 0; i < kernels->n; i++) b.first_phase[i] = UINT32_MAX;
@@ -773,7 +490,8 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   put_string(&b, "");
 
   seer_plan_header header = {.magic = SEER_PLAN_MAGIC, .version = SEER_PLAN_VERSION};
-  SEER_TRY(place_values(&b, &header.arena_bytes));
+  seer_place_values(&b.at);
+  header.arena_bytes = b.at.arena_bytes;
   count_views(&b);
   SEER_TRY(put_steps(&b, choice, 0, network->n_step));
   SEER_TRY(put_output_copies(&b));
@@ -792,6 +510,6 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   seer_text_init(&blob, arena);
   seer_text_put_n(&blob, (const char *)&header, sizeof header);
   put_sections(&b, io, &blob, &header);
-  *out = (seer_built_plan){header, blob, b.symbol, b.private_bytes};
+  *out = (seer_built_plan){header, blob, b.symbol, b.at.private_bytes};
   return SEER_OK;
 }

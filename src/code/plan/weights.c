@@ -9,8 +9,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "code/artefact/internal.h"
+#include "base/map.h"
+#include "base/os.h"
 #include "code/constant.h"
+#include "code/plan/make.h"
 
 typedef struct {
   uint64_t hash, second_hash, n_bytes, offset;

@@ -3,7 +3,7 @@
 // the network by its file knows what these are.
 #include <stdlib.h>
 
-#include "code/artefact/internal.h"
+#include "code/plan/internal.h"
 #include "front/onnx/dtype.h"
 
 static void put_extent(seer_made_list *list, int64_t extent) {
