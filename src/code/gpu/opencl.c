@@ -1,66 +1,20 @@
-// opencl.c - the loader by dlopen. What is called of it is declared here, as the standard has it
-// (OpenCL 1.2): its header is not on every machine that builds this.
+// opencl.c - devices by kind, and the builder, by the loader that the runtime's row of devices has.
 #include "code/gpu/opencl.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "runtime/device/opencl_api.h"
 
-typedef int32_t code;  // 0: it went well
-typedef void *object;  // a platform, device, context, program, kernel
-typedef code about(object, uint32_t, size_t, void *, size_t *);
-typedef void (*callback)(void);
+typedef seer_cl_code code;
+typedef seer_cl_object object;
 
-#define FUNCTIONS(X)                                                                          \
-  X(code, clGetPlatformIDs, (uint32_t, object *, uint32_t *))                                 \
-  X(code, clGetPlatformInfo, (object, uint32_t, size_t, void *, size_t *))                    \
-  X(code, clGetDeviceIDs, (object, uint64_t, uint32_t, object *, uint32_t *))                 \
-  X(code, clGetDeviceInfo, (object, uint32_t, size_t, void *, size_t *))                      \
-  X(object, clCreateContext,                                                                  \
-      (const intptr_t *, uint32_t, const object *, callback, void *, code *))                 \
-  X(code, clReleaseContext, (object))                                                         \
-  X(object, clCreateProgramWithSource,                                                        \
-      (object, uint32_t, const char *const *, const size_t *, code *))                        \
-  X(code, clReleaseProgram, (object))                                                         \
-  X(code, clBuildProgram, (object, uint32_t, const object *, const char *, callback, void *)) \
-  X(code, clGetProgramBuildInfo, (object, object, uint32_t, size_t, void *, size_t *))        \
-  X(code, clGetProgramInfo, (object, uint32_t, size_t, void *, size_t *))                     \
-  X(object, clCreateKernel, (object, const char *, code *))                                   \
-  X(code, clReleaseKernel, (object))                                                          \
-  X(code, clGetKernelWorkGroupInfo, (object, object, uint32_t, size_t, void *, size_t *))
-
-enum {
-  PLATFORM_NAME = 0x0902,
-  DEVICE_TYPE = 0x1000,
-  DEVICE_UNITS = 0x1002,
-  DEVICE_ITEMS = 0x1004,
-  DEVICE_MEMORY = 0x101F,
-  DEVICE_GROUP_MEMORY = 0x1023,
-  DEVICE_NAME = 0x102B,
-  DEVICE_VERSION = 0x102F,
-  PROGRAM_BINARY_SIZES = 0x1165,
-  PROGRAM_BINARIES = 0x1166,
-  PROGRAM_KERNEL_NAMES = 0x1168,
-  PROGRAM_BUILD_LOG = 0x1183,
-  KERNEL_MAX_ITEMS = 0x11B0,
-  KERNEL_ITEMS = 0x11B1,
-  KERNEL_GROUP_BYTES = 0x11B2,
-  KERNEL_PRIVATE_BYTES = 0x11B4,
-};
-#define ALL_DEVICES 0xFFFFFFFFu
-
-#define MAX_PLATFORMS 16
-#define MAX_DEVICES 64  // of a platform
 #define MAX_TEXT_BYTES (1u << 20)
 #define MAX_BINARY_BYTES (1u << 28)
 
 struct seer_opencl {
-  void *library;
-#define POINTER(type, name, args) type(*name) args;
-  FUNCTIONS(POINTER)
-#undef POINTER
+  seer_opencl_api api;
 };
 
 static const char *const kind_names[SEER_OPENCL_KIND_COUNT] = {"any", "cpu", "gpu", "accelerator"};
@@ -83,60 +37,32 @@ static seer_status checked(code c, const char *name, const char *what) {
     case -11:  // CL_BUILD_PROGRAM_FAILURE
       return SEER_FAIL(INVALID, "%s: OpenCL, %s: it does not compile", name, what);
     default:
-      return SEER_FAIL(INTERNAL, "%s: OpenCL, %s: error %d", name, what, c);
+      return SEER_FAIL(
+          INTERNAL, "%s: OpenCL, %s: %s (%d)", name, what, seer_opencl_code_name(c), c);
   }
 }
 
 // ---- the library
 
-static seer_status find_functions(seer_opencl *o, const char *path) {
-  struct {
-    const char *name;
-    void **place;
-  } all[] = {
-#define PLACE(type, name, args) {#name, (void **)&o->name},
-      FUNCTIONS(PLACE)
-#undef PLACE
-  };
-  for (size_t k = 0; k < SEER_COUNT_OF(all); k++) {
-    *all[k].place = dlsym(o->library, all[k].name);
-    if (!*all[k].place)
-      return SEER_FAIL(NOT_FOUND, "%s has no %s: it is no OpenCL", path, all[k].name);
-  }
-  return SEER_OK;
-}
-
 seer_status seer_opencl_open(const char *path, seer_opencl **out) {
-  const char *name = path ? path : "libOpenCL.so.1";
+  char why[512];
   *out = NULL;
   seer_opencl *o = calloc(1, sizeof(*o));
   if (!o) return SEER_FAIL(RESOURCE, "no memory for OpenCL's table");
-  // Drivers have threads and memory for good: it is never unloaded.
-  o->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  const char *why = o->library ? NULL : dlerror();
-  seer_status status = o->library
-      ? find_functions(o, name)
-      : SEER_FAIL(NOT_FOUND,
-            "OpenCL's loader (Debian's ocl-icd-libopencl1, or a driver's) is not to be had: %s",
-            why ? why : "no reason is given");
-  if (status) {
+  if (seer_opencl_api_open(path, &o->api, why, sizeof(why)) != SEER_RT_OK) {
     seer_opencl_close(o);
-    return status;
+    return SEER_FAIL(NOT_FOUND, "%s", why);
   }
   *out = o;
   return SEER_OK;
 }
 
-void seer_opencl_close(seer_opencl *opencl) {
-  if (!opencl) return;
-  if (opencl->library) dlclose(opencl->library);
-  free(opencl);
-}
+void seer_opencl_close(seer_opencl *opencl) { free(opencl); }
 
 // ---- devices
 
 // The bytes that a question gives, in `arena`, and a NUL behind them.
-static seer_status answer(about *get, object of, uint32_t question, const char *name,
+static seer_status answer(seer_cl_about *get, object of, uint32_t question, const char *name,
     const char *what, seer_arena *arena, char **out) {
   size_t n = 0;
   *out = NULL;
@@ -149,7 +75,9 @@ static seer_status answer(about *get, object of, uint32_t question, const char *
 }
 
 static seer_opencl_kind kind_of(uint64_t type) {
-  return type & 4 ? SEER_OPENCL_GPU : type & 2 ? SEER_OPENCL_CPU : SEER_OPENCL_ACCELERATOR;
+  return type & SEER_CL_TYPE_GPU ? SEER_OPENCL_GPU
+      : type & SEER_CL_TYPE_CPU  ? SEER_OPENCL_CPU
+                                 : SEER_OPENCL_ACCELERATOR;
 }
 
 static seer_status describe(
@@ -163,16 +91,18 @@ static seer_status describe(
     uint32_t question;
     size_t n_bytes;
     void *to;
-  } numbers[] = {{DEVICE_TYPE, sizeof(type), &type}, {DEVICE_UNITS, sizeof(n_units), &n_units},
-      {DEVICE_ITEMS, sizeof(max_items), &max_items},
-      {DEVICE_GROUP_MEMORY, sizeof(group_bytes), &group_bytes},
-      {DEVICE_MEMORY, sizeof(memory_bytes), &memory_bytes}};
-  SEER_TRY(answer(o->clGetDeviceInfo, device, DEVICE_NAME, name, "its name", arena, &text[0]));
-  SEER_TRY(
-      answer(o->clGetDeviceInfo, device, DEVICE_VERSION, name, "its version", arena, &text[1]));
+  } numbers[] = {{SEER_CL_DEVICE_TYPE, sizeof(type), &type},
+      {SEER_CL_DEVICE_UNITS, sizeof(n_units), &n_units},
+      {SEER_CL_DEVICE_ITEMS, sizeof(max_items), &max_items},
+      {SEER_CL_DEVICE_GROUP_MEMORY, sizeof(group_bytes), &group_bytes},
+      {SEER_CL_DEVICE_MEMORY, sizeof(memory_bytes), &memory_bytes}};
+  SEER_TRY(answer(
+      o->api.clGetDeviceInfo, device, SEER_CL_DEVICE_NAME, name, "its name", arena, &text[0]));
+  SEER_TRY(answer(o->api.clGetDeviceInfo, device, SEER_CL_DEVICE_VERSION, name, "its version",
+      arena, &text[1]));
   for (size_t k = 0; k < SEER_COUNT_OF(numbers); k++)
-    SEER_TRY(checked(
-        o->clGetDeviceInfo(device, numbers[k].question, numbers[k].n_bytes, numbers[k].to, NULL),
+    SEER_TRY(checked(o->api.clGetDeviceInfo(
+                         device, numbers[k].question, numbers[k].n_bytes, numbers[k].to, NULL),
         text[0], "what it is like"));
   *out = (seer_opencl_device){.handle = device,
       .kind = kind_of(type),
@@ -189,13 +119,15 @@ static seer_status describe(
 // Counts devices of a platform, and describes the one that is number `index` of all.
 static seer_status look_at_platform(const seer_opencl *o, object platform, seer_opencl_kind kind,
     uint32_t index, seer_arena *arena, uint32_t *io_n, seer_opencl_device *out) {
-  object devices[MAX_DEVICES];
+  object devices[SEER_CL_MAX_DEVICES];
   uint32_t n = 0;
-  if (o->clGetDeviceIDs(platform, ALL_DEVICES, MAX_DEVICES, devices, &n) != 0) return SEER_OK;
-  for (uint32_t k = 0; k < n && k < MAX_DEVICES; k++) {
+  if (o->api.clGetDeviceIDs(platform, SEER_CL_ALL_DEVICES, SEER_CL_MAX_DEVICES, devices, &n) != 0)
+    return SEER_OK;
+  for (uint32_t k = 0; k < n && k < SEER_CL_MAX_DEVICES; k++) {
     uint64_t type = 0;
-    SEER_TRY(checked(o->clGetDeviceInfo(devices[k], DEVICE_TYPE, sizeof(type), &type, NULL),
-        "a device", "its kind"));
+    SEER_TRY(
+        checked(o->api.clGetDeviceInfo(devices[k], SEER_CL_DEVICE_TYPE, sizeof(type), &type, NULL),
+            "a device", "its kind"));
     if (kind != SEER_OPENCL_ANY && kind_of(type) != kind) continue;
     if (*io_n == index) SEER_TRY(describe(o, devices[k], arena, out));
     ++*io_n;
@@ -205,15 +137,16 @@ static seer_status look_at_platform(const seer_opencl *o, object platform, seer_
 
 seer_status seer_opencl_find(seer_opencl *opencl, const char *platform, seer_opencl_kind kind,
     uint32_t index, seer_arena *arena, seer_opencl_device *out) {
-  object platforms[MAX_PLATFORMS];
+  object platforms[SEER_CL_MAX_PLATFORMS];
   uint32_t n_platform = 0, n = 0;
   *out = (seer_opencl_device){0};
   // The loader's own code where there is no driver at all is an error, too.
-  if (opencl->clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platform) != 0) n_platform = 0;
-  for (uint32_t k = 0; k < n_platform && k < MAX_PLATFORMS; k++) {
+  if (opencl->api.clGetPlatformIDs(SEER_CL_MAX_PLATFORMS, platforms, &n_platform) != 0)
+    n_platform = 0;
+  for (uint32_t k = 0; k < n_platform && k < SEER_CL_MAX_PLATFORMS; k++) {
     char *name;
-    SEER_TRY(answer(opencl->clGetPlatformInfo, platforms[k], PLATFORM_NAME, "a platform",
-        "its name", arena, &name));
+    SEER_TRY(answer(opencl->api.clGetPlatformInfo, platforms[k], SEER_CL_PLATFORM_NAME,
+        "a platform", "its name", arena, &name));
     if (platform && !strstr(name, platform)) continue;
     if (!out->handle) out->platform = name;
     SEER_TRY(look_at_platform(opencl, platforms[k], kind, index, arena, &n, out));
@@ -235,17 +168,17 @@ typedef struct {
 } job;
 
 static seer_status compile(const job *j, const char *options) {
-  code c =
-      j->o->clBuildProgram(j->program, 1, (const object *)&j->device->handle, options, NULL, NULL);
+  code c = j->o->api.clBuildProgram(
+      j->program, 1, (const object *)&j->device->handle, options, NULL, NULL);
   if (c == 0) return SEER_OK;
   size_t n = 0;
   char *log = NULL;
-  if (j->o->clGetProgramBuildInfo(j->program, j->device->handle, PROGRAM_BUILD_LOG, 0, NULL, &n) ==
-          0 &&
+  if (j->o->api.clGetProgramBuildInfo(
+          j->program, j->device->handle, SEER_CL_PROGRAM_BUILD_LOG, 0, NULL, &n) == 0 &&
       n > 1 && n < MAX_TEXT_BYTES) {
     log = seer_arena_alloc(j->arena, n + 1, 1);
-    if (j->o->clGetProgramBuildInfo(
-            j->program, j->device->handle, PROGRAM_BUILD_LOG, n, log, NULL) != 0)
+    if (j->o->api.clGetProgramBuildInfo(
+            j->program, j->device->handle, SEER_CL_PROGRAM_BUILD_LOG, n, log, NULL) != 0)
       log = NULL;
   }
   seer_status status = checked(c, j->name, j->device->name);
@@ -254,14 +187,15 @@ static seer_status compile(const job *j, const char *options) {
 
 static seer_status take_binary(const job *j, seer_opencl_program *out) {
   size_t n = 0;
-  SEER_TRY(checked(j->o->clGetProgramInfo(j->program, PROGRAM_BINARY_SIZES, sizeof(n), &n, NULL),
+  SEER_TRY(checked(
+      j->o->api.clGetProgramInfo(j->program, SEER_CL_PROGRAM_BINARY_SIZES, sizeof(n), &n, NULL),
       j->name, "how long its code is"));
   if (n == 0 || n > MAX_BINARY_BYTES)
     return SEER_FAIL(CORRUPT, "%s: OpenCL: a binary of %zu bytes", j->name, n);
   unsigned char *binary = seer_arena_alloc(j->arena, n, 16);
-  SEER_TRY(
-      checked(j->o->clGetProgramInfo(j->program, PROGRAM_BINARIES, sizeof(binary), &binary, NULL),
-          j->name, "its code"));
+  SEER_TRY(checked(j->o->api.clGetProgramInfo(
+                       j->program, SEER_CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL),
+      j->name, "its code"));
   out->binary = binary;
   out->n_binary_bytes = n;
   return SEER_OK;
@@ -274,17 +208,17 @@ static seer_status describe_kernel(const job *j, seer_opencl_kernel *out) {
     uint32_t question;
     size_t n_bytes;
     void *to;
-  } numbers[] = {{KERNEL_MAX_ITEMS, sizeof(max_items), &max_items},
-      {KERNEL_ITEMS, sizeof(items), items},
-      {KERNEL_GROUP_BYTES, sizeof(out->group_bytes), &out->group_bytes},
-      {KERNEL_PRIVATE_BYTES, sizeof(out->private_bytes), &out->private_bytes}};
-  object kernel = j->o->clCreateKernel(j->program, out->name, &c);
+  } numbers[] = {{SEER_CL_KERNEL_MAX_ITEMS, sizeof(max_items), &max_items},
+      {SEER_CL_KERNEL_ITEMS, sizeof(items), items},
+      {SEER_CL_KERNEL_GROUP_BYTES, sizeof(out->group_bytes), &out->group_bytes},
+      {SEER_CL_KERNEL_PRIVATE_BYTES, sizeof(out->private_bytes), &out->private_bytes}};
+  object kernel = j->o->api.clCreateKernel(j->program, out->name, &c);
   seer_status status = checked(c, j->name, out->name);
   for (size_t k = 0; k < SEER_COUNT_OF(numbers) && !status; k++)
-    status = checked(j->o->clGetKernelWorkGroupInfo(kernel, j->device->handle, numbers[k].question,
-                         numbers[k].n_bytes, numbers[k].to, NULL),
+    status = checked(j->o->api.clGetKernelWorkGroupInfo(kernel, j->device->handle,
+                         numbers[k].question, numbers[k].n_bytes, numbers[k].to, NULL),
         j->name, out->name);
-  if (kernel) (void)j->o->clReleaseKernel(kernel);
+  if (kernel) (void)j->o->api.clReleaseKernel(kernel);
   out->items = items[0];
   out->max_items = max_items;
   return status;
@@ -293,7 +227,7 @@ static seer_status describe_kernel(const job *j, seer_opencl_kernel *out) {
 // Names with semicolons between them.
 static seer_status describe_kernels(const job *j, seer_opencl_program *out) {
   char *names;
-  SEER_TRY(answer(j->o->clGetProgramInfo, j->program, PROGRAM_KERNEL_NAMES, j->name,
+  SEER_TRY(answer(j->o->api.clGetProgramInfo, j->program, SEER_CL_PROGRAM_KERNEL_NAMES, j->name,
       "its kernels' names", j->arena, &names));
   while (*names) {
     size_t n = strcspn(names, ";");
@@ -312,17 +246,17 @@ seer_status seer_opencl_build(seer_opencl *opencl, const seer_opencl_device *dev
   *out = (seer_opencl_program){0};
   job j = {.o = opencl, .device = device, .name = name, .arena = arena};
   code c = 0;
-  object on = opencl->clCreateContext(NULL, 1, (const object *)&device->handle, NULL, NULL, &c);
+  object on = opencl->api.clCreateContext(NULL, 1, (const object *)&device->handle, NULL, NULL, &c);
   seer_status status = checked(c, name, "a context");
   if (!status) {
-    j.program = opencl->clCreateProgramWithSource(on, n_texts, texts, NULL, &c);
+    j.program = opencl->api.clCreateProgramWithSource(on, n_texts, texts, NULL, &c);
     status = checked(c, name, "a program");
   }
   const char *all = seer_arena_printf(arena, "-cl-std=CL1.2 %s", options ? options : "");
   if (!status) status = compile(&j, all);
   if (!status) status = take_binary(&j, out);
   if (!status) status = describe_kernels(&j, out);
-  if (j.program) (void)opencl->clReleaseProgram(j.program);
-  if (on) (void)opencl->clReleaseContext(on);
+  if (j.program) (void)opencl->api.clReleaseProgram(j.program);
+  if (on) (void)opencl->api.clReleaseContext(on);
   return status;
 }

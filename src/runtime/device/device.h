@@ -158,4 +158,10 @@ typedef struct {
 
 extern const seer_device_driver seer_device_opencl, seer_device_cuda;
 
+// The row of a name; NULL: there is none. For tests.
+const seer_device_driver *seer_device_driver_find(const char *name);
+
+// What a binary for this device carries as `made_for`.
+void seer_device_made_for(const seer_device_info *info, char out[SEER_DEVICE_MADE_FOR_BYTES]);
+
 #endif

@@ -9,6 +9,7 @@
 #include "code/source/source.h"
 #include "space/items/items.h"
 #include "support/block_programs.h"
+#include "support/device_check.h"
 #include "support/test.h"
 
 #define POCL "Portable Computing Language"
@@ -114,6 +115,35 @@ static void refusals_say_why(void **state) {
   seer_arena_destroy(arena);
 }
 
+// What code/gpu builds is loaded by who is named so, and is refused where it is damaged.
+static void what_is_built_is_for_one_device(void **state) {
+  seer_opencl *opencl = *state;
+  char says[512];
+  seer_arena *arena = seer_arena_create("test");
+  seer_opencl_device of;
+  seer_opencl_program built;
+  seer_device_info info;
+  char made_for[SEER_DEVICE_MADE_FOR_BYTES], damaged[256];
+  const char *source = seer_arena_strndup(arena, device_check_opencl, DEVICE_CHECK_OPENCL_BYTES);
+  must(seer_opencl_find(opencl, NULL, SEER_OPENCL_ANY, 0, arena, &of));
+  must(seer_opencl_build(opencl, &of, "test", &source, 1, NULL, arena, &built));
+  assert_int_equal(seer_device_opencl.describe(0, &info, says, sizeof says), SEER_RT_OK);
+  seer_device_made_for(&info, made_for);
+  assert_true(strncmp(made_for, info.name, strlen(info.name)) == 0);
+  assert_non_null(strstr(made_for, ", Portable Computing Language "));
+  memset(damaged, 0x5A, sizeof damaged);
+  const seer_device_image broken = {SEER_IMAGE_OPENCL, 0, made_for, damaged, sizeof damaged};
+  // One for another driver comes first, and a text that would do behind it.
+  const seer_device_image images[] = {{SEER_IMAGE_OPENCL, 0, "x", damaged, sizeof damaged},
+      {SEER_IMAGE_OPENCL, 0, made_for, built.binary, built.n_binary_bytes},
+      {SEER_IMAGE_OPENCL_C, 0, "", source, strlen(source)}};
+  device_case binary = {&seer_device_opencl, 0, images, 3, &broken};
+  void *as_state = &binary;
+  device_check_work(&as_state);
+  device_check_refusals(&as_state);
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
   seer_opencl *opencl;
   setenv("POCL_DEVICES", "pthread basic", 1);  // two of them, both the processor
@@ -121,7 +151,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(devices_are_found_by_kind_and_number, opencl),
       cmocka_unit_test_prestate(programs_say_what_they_need, opencl),
-      cmocka_unit_test_prestate(refusals_say_why, opencl)};
+      cmocka_unit_test_prestate(refusals_say_why, opencl),
+      cmocka_unit_test_prestate(what_is_built_is_for_one_device, opencl)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   seer_opencl_close(opencl);
   return failed;
