@@ -6,6 +6,7 @@
 
 static const seer_device_driver *const drivers[] = {
     &seer_device_opencl,
+    &seer_device_cuda,
 };
 
 const seer_device_driver *seer_device_driver_find(const char *name) {
