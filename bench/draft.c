@@ -1,8 +1,8 @@
 // draft.c - candidates a second: sampled (knobs drawn, normalised, checked), normalised alone,
-// mutated, by processor time; drafted (sampled, summarised, estimated by the analytic model) and
+// mutated, summarised and estimated, by processor time; drafted (sampled, summarised, estimated by the analytic model) and
 // rated (also features and the learned models), as the search does it, by the clock, for 1 thread
 // and for each number that is given. Usage: draft [--threads N,N...] [file.dag ...]; without files,
-// built-in examples.
+// built-in examples. SEER_TARGET=cuda:h200 draft: of GPUs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +87,14 @@ static bool mutate(bench *b, uint64_t k) {
       SEER_REJECT_NONE;
 }
 
+static bool summarise(bench *b, uint64_t k) {
+  return seer_summarise(b->summariser, &b->kept[k % N_KEPT])->n_statement > 0;
+}
+
+static bool estimate(bench *b, uint64_t k) {
+  return seer_analytic_seconds(seer_summarise(b->summariser, &b->kept[k % N_KEPT]), b->target) > 0;
+}
+
 static void measure(bench *b, const char *what, work one) {
   uint64_t n = 0, n_good = 0;
   double start = now_s(), seconds;
@@ -103,13 +111,14 @@ static seer_status train(const bench *b, seer_bank **out_bank) {
   seer_bank_options options = {.n_family = 1,
       .n_task = 1,
       .family_of = family_of,
+      .features = seer_feature_set_of(seer_feature_set_table[0], b->target->kind),
       .is_over_estimate = true,
       .model = seer_cost_table[0],
       .warm_up = 32};
   SEER_TRY(seer_bank_create(&options, out_bank));
   for (uint32_t k = 0; k < N_KEPT; k++) {
     const seer_nest *nest = seer_summarise(b->summariser, &b->kept[k]);
-    seer_sample one = seer_sample_of(nest, b->target, &seer_feature_seer, rows);
+    seer_sample one = seer_sample_of(nest, b->target, seer_bank_features(*out_bank), rows);
     one.seconds = one.estimate_s;
     one.estimate_s = 0;  // nothing is said to begin with
     SEER_TRY(seer_bank_add(*out_bank, &one, 1));
@@ -183,6 +192,8 @@ static seer_status run(const seer_target *target, const thread_counts *counts, c
     if (b->n_kept >= N_KEPT) {
       measure(b, "normalised", normalise);
       measure(b, "mutated", mutate);
+      measure(b, "summarised", summarise);
+      measure(b, "these estimated", estimate);
       status = measure_search(b);
     }
     printf("\n");
@@ -212,7 +223,7 @@ static thread_counts parse_counts(const char *text) {
 int main(int argc, char **argv) {
   seer_context *context = NULL;
   seer_status status = seer_context_create(&context);
-  if (!status) status = seer_context_find_target(context);
+  if (!status) status = seer_context_find_any_target(context);
   const seer_target *target = status ? NULL : seer_context_target(context);
   bool has_counts = argc > 2 && strcmp(argv[1], "--threads") == 0;
   thread_counts counts = parse_counts(has_counts ? argv[2] : NULL);

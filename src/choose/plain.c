@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "choose/choose.h"
+#include "choose/untuned.h"
+
 // The plain schedule: no tiles (all factors 1 but the vector's), nothing computed inside another
 // stage's loops, no unrolling. It differs from tuned code in everything that tuning changes, which
 // is what makes it a check.
@@ -89,14 +92,24 @@ seer_status seer_choice_of_items(const seer_context *context, const seer_network
     bool is_plain, seer_arena *arena, seer_choice **out_choices) {
   if (is_plain) return seer_plain_choices(context, network, arena, out_choices);
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
+  seer_untuned_task *asked = SEER_NEW_ARRAY(arena, seer_untuned_task, network->n_task + 1);
+  double max_weights = seer_context_f64(context, SEER_OPT_MAX_WEIGHTS);
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task *task = &network->task[t];
     seer_sketch_list *list = NULL;
     SEER_TRYF(
         seer_choice_sketches(context, task->dag, arena, &list), "task %u (%s)", t, task->name);
     choices[t] = (seer_choice){.sketches = list, .origin = SEER_ORIGIN_UNTUNED};
-    seer_schedule_default(list, 0, &choices[t].schedule);
+    asked[t] = (seer_untuned_task){.task = t,
+        .sketches = list,
+        .max_packed_bytes = seer_choose_max_packed_bytes(max_weights, task->dag)};
   }
+  const seer_untuned_how how = {.target = seer_context_target(context),
+      .seed = (uint64_t)seer_context_i64(context, SEER_OPT_SEED),
+      .n_drafts = (uint32_t)seer_context_i64(context, SEER_OPT_UNTUNED_DRAFTS),
+      .n_threads = (uint32_t)seer_context_i64(context, SEER_OPT_SEARCH_THREADS)};
+  SEER_TRY(seer_untuned_choose(&how, asked, network->n_task));
+  for (uint32_t t = 0; t < network->n_task; t++) choices[t].schedule = asked[t].schedule;
   *out_choices = choices;
   return SEER_OK;
 }

@@ -18,9 +18,8 @@ SEER_MUST_USE seer_status seer_choice_sketches(const seer_context *context, cons
 SEER_MUST_USE seer_status seer_plain_choices(const seer_context *context,
     const seer_network *network, seer_arena *arena, seer_choice **out_choices);
 
-// The same of a GPU, whose kernels nobody has timed: is_plain: as compile -O0; else untuned,
-// which as long as there is no estimate of GPUs is the default schedule of each task's first
-// sketch.
+// The same of a GPU, whose kernels nobody has timed: is_plain: as compile -O0; else untuned, the
+// best of --untuned-drafts by the estimate. Errors: also those of untuned searches.
 SEER_MUST_USE seer_status seer_choice_of_items(const seer_context *context,
     const seer_network *network, bool is_plain, seer_arena *arena, seer_choice **out_choices);
 

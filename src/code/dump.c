@@ -75,7 +75,7 @@ static const char *print_features(seer_codegen *codegen, const seer_context *con
   (void)codegen;
   const seer_target *target = seer_context_target(context);
   const seer_nest *nest = seer_summarise(seer_summariser_create(f->list, arena), f->schedule);
-  const seer_feature_set *set = &seer_feature_seer;
+  const seer_feature_set *set = seer_feature_set_of(&seer_feature_seer, target->kind);
   float *rows = SEER_NEW_ARRAY(arena, float, SEER_NEST_MAX_STATEMENTS * set->n_column);
   uint32_t n = set->extract(nest, target, seer_analytic_seconds(nest, target), rows);
   seer_text text;
@@ -83,8 +83,10 @@ static const char *print_features(seer_codegen *codegen, const seer_context *con
   seer_text_put(&text, "statement");
   for (size_t c = 0; c < set->n_column; c++) seer_text_printf(&text, ",%s", set->column[c]);
   for (uint32_t i = 0; i < n; i++) {
-    seer_text_printf(&text, "\n%s",
-        seer_sketch_of(f->list, f->schedule)->dag->stage[nest->statement[i].stage].name);
+    const char *of = set->is_of_items
+        ? "kernel"
+        : seer_sketch_of(f->list, f->schedule)->dag->stage[nest->statement[i].stage].name;
+    seer_text_printf(&text, "\n%s", of);
     for (size_t c = 0; c < set->n_column; c++)
       seer_text_printf(&text, ",%g", (double)rows[i * set->n_column + c]);
   }

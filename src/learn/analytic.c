@@ -4,6 +4,7 @@
 // Lines that pass between threads come on top.
 
 #include "learn/feature.h"
+#include "learn/gpu/profile.h"
 #include "learn/profile.h"
 
 #include <math.h>
@@ -32,7 +33,14 @@ static double statement_seconds(const seer_statement_profile *p, const seer_targ
   return SCALE * (largest + OVERLAP_LOSS * (sum - largest));
 }
 
+static double seconds_of_items(const seer_nest *nest, const seer_target *target) {
+  seer_kernel_profile kernels[SEER_PROFILE_MAX_KERNELS];
+  uint32_t n = seer_profile_kernels(nest, target, kernels);
+  return seer_kernels_seconds(kernels, n, target);
+}
+
 double seer_analytic_seconds(const seer_nest *nest, const seer_target *target) {
+  if (target->kind != SEER_TARGET_CPU) return seconds_of_items(nest, target);
   double total = 0;
   for (uint32_t i = 0; i < nest->n_statement; i++) {
     seer_statement_profile p;

@@ -125,9 +125,17 @@ static uint32_t extract(
 }
 
 const seer_feature_set seer_feature_seer = {
-    "seer", "work, loops, caches and the analytic model", 3, N_COLUMN, names, extract};
+    "seer", "work, loops, caches and the analytic model", 3, N_COLUMN, names, extract, false};
 
 // To add a set: its file, its line.
 const seer_feature_set *const seer_feature_set_table[] = {
-    &seer_feature_seer, &seer_feature_program, &seer_feature_ansor};
+    &seer_feature_seer, &seer_feature_program, &seer_feature_ansor, &seer_feature_gpu};
 const size_t seer_feature_set_table_count = SEER_COUNT_OF(seer_feature_set_table);
+
+const seer_feature_set *seer_feature_set_of(const seer_feature_set *wanted, seer_target_kind kind) {
+  bool is_of_items = kind != SEER_TARGET_CPU;
+  if (wanted->is_of_items == is_of_items) return wanted;
+  size_t k = 0;
+  while (seer_feature_set_table[k]->is_of_items != is_of_items) k++;
+  return seer_feature_set_table[k];
+}

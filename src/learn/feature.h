@@ -20,6 +20,7 @@ typedef struct {
   // statement (SEER_NEST_MAX_STATEMENTS). `seconds`: what seer_analytic_seconds says of the nest.
   uint32_t (*extract)(
       const seer_nest *nest, const seer_target *target, double seconds, float *out_rows);
+  bool is_of_items;  // of GPUs' schedules, a row a kernel; else of processors'
 } seer_feature_set;
 
 // Columns of feature.inc: this project's own. A row a statement, and one of the program.
@@ -47,12 +48,19 @@ extern const seer_feature_set seer_feature_seer, seer_feature_program;
 // elements: the published guess.
 extern const seer_feature_set seer_feature_ansor;
 
-// The first one is the default.
+// Columns of gpu/feature.inc.
+extern const seer_feature_set seer_feature_gpu;
+
+// `wanted`, where it is of targets of that kind, else the one that is.
+const seer_feature_set *seer_feature_set_of(const seer_feature_set *wanted, seer_target_kind kind);
+
+// The first one is the default, of processors.
 extern const seer_feature_set *const seer_feature_set_table[];
 extern const size_t seer_feature_set_table_count;
 
 // The closed-form model: estimated seconds of one run (roofline by cache level, register pressure,
-// vector efficiency, parallel balance). Filters drafts and gives the untuned choice.
+// vector efficiency, parallel balance; of a GPU by waves of blocks, gpu/profile.h). Filters drafts
+// and gives the untuned choice.
 double seer_analytic_seconds(const seer_nest *nest, const seer_target *target);
 
 #endif

@@ -432,4 +432,4 @@ static uint32_t extract(
 }
 
 const seer_feature_set seer_feature_ansor = {
-    "ansor", "Ansor's, with their defects", 1, N_COLUMN, names, extract};
+    "ansor", "Ansor's, with their defects", 1, N_COLUMN, names, extract, false};

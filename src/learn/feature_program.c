@@ -52,5 +52,5 @@ static uint32_t extract(
 }
 
 const seer_feature_set seer_feature_program = {"program",
-    "one row a program: sums, maxima and the main statement of seer's", 1, N_COLUMN, names,
-    extract};
+    "one row a program: sums, maxima and the main statement of seer's", 1, N_COLUMN, names, extract,
+    false};

@@ -60,6 +60,10 @@ typedef struct {
   uint32_t f16_flops, bf16_flops, tf32_flops;
   uint32_t n_banks;  // of workgroup memory
   uint32_t workgroup_cycle_bytes;  // that its banks give in a cycle
+  double l2_cycle_bytes;  // that a processor gets from L2 in a cycle, while all others do, too
+  // From a load to its value [cycles], and of a block's barrier: so much, and more for each warp
+  uint32_t dram_cycles, l2_cycles, l1_cycles, workgroup_cycles;
+  uint32_t barrier_cycles, barrier_warp_cycles;
   double launch_s;  // from a kernel's end to the next one's work, in a captured graph or queue
 } seer_target_gpu;
 

@@ -32,7 +32,7 @@ typedef struct {
 #define SEER_FIELD(name, kind, member, min, max) \
   { name, SEER_FIELD_##kind, offsetof(seer_target, member), min, max }
 
-#define SEER_FIELDS_MAX 32
+#define SEER_FIELDS_MAX 40
 
 typedef struct {
   const seer_field *field;

@@ -3,6 +3,10 @@
 // the root (the loops of the stages that it is attached in come first), and its accesses. Made from
 // a frame by arithmetic (no allocation, about a microsecond); a test holds it against a walk over
 // the loop IR (test/support/nest_walk.h).
+// Of a GPU, loops of the grid are PARALLEL, those of a block's items THREAD; stages that are dealt
+// out have loops of their region in the frame's place, which has none; a sum that a block's items
+// share has a statement of its own (test/property/test_items_profile.c holds what follows from it
+// against vector code).
 //
 // Threads: facts any number may read; a summariser is one thread's. A nest points to nothing.
 // Errors: none; what there is no room for is counted.
@@ -22,7 +26,7 @@ typedef enum {
   SEER_NEST_ARG,  // DAG input or output in its own layout
   SEER_NEST_PACKED,  // weight in read order
   SEER_NEST_SHARED,  // whole intermediate between phases
-  SEER_NEST_LOCAL,  // per-thread region buffer in memory
+  SEER_NEST_LOCAL,  // per-thread region buffer in memory; of a GPU a block's
   // region buffer of at most a register tile, read and written at constant addresses
   SEER_NEST_REGISTER
 } seer_nest_storage;
@@ -41,6 +45,7 @@ typedef struct {
   bool is_write;  // the statement's own target (reductions: read and written)
   bool is_guarded;
   bool is_whole;  // some index is not affine: each iteration touches an element anywhere
+  bool is_weight;  // of the network, or made of its weights alone
   uint8_t elem_bytes;
   bool is_narrow;  // floats narrower than f32
   uint8_t rank;
@@ -59,8 +64,20 @@ typedef struct {
   uint16_t span[SEER_MAX_RANK];
 } seer_nest_access;
 
+// Of a GPU's stage whose elements are dealt out to items (frame.h, FLAT): loops [first, first + n)
+// number what is dealt out, the last one fastest, and `items` of a block take turns, n_steps of
+// them (at the root of a kernel each step is a block of its own, and none is left to take). What
+// an item makes together is its tile. n_steps is 0 of any other stage.
+typedef struct {
+  uint8_t first, n;
+  bool is_root;
+  bool is_tree;  // these are a reduction's: its items add up what they have, a block one result
+  int64_t items, n_groups, n_steps;
+} seer_nest_dealt;
+
 typedef struct {
   uint8_t stage;
+  uint8_t phase;
   bool is_reduction;  // update of a reduction
   bool adds_integers;  // of one whose accumulators wait for a sum of integers: one cycle
   uint8_t n_loop;
@@ -68,6 +85,7 @@ typedef struct {
   uint8_t first_tile;  // loops from here on are the register tile
   uint8_t n_access;
   uint16_t max_unroll;
+  seer_nest_dealt dealt;
   double iterations;  // exact total number of innermost iterations (tails counted once)
   // product of nominal extents: what runs when tails are masked or clamped
   double padded_iterations;

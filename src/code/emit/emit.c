@@ -17,7 +17,9 @@
 #include "code/gpu/registers.h"
 #include "code/source/source.h"
 #include "front/limit.h"
+#include "learn/gpu/profile.h"
 #include "space/lower.h"
+#include "space/nest.h"
 
 static bool is_cuda(const seer_target *target) { return target->kind == SEER_TARGET_CUDA; }
 
@@ -163,6 +165,19 @@ static void set_occupancy(const seer_target_gpu *gpu, seer_emit_kernel *kernel) 
   kernel->occupancy = seer_occupancy_of(gpu, &block);
 }
 
+// What the schedule is expected to take.
+static void estimate(worker *w, const seer_choice *choice, seer_arena *arena) {
+  const seer_target *target = w->tables->target;
+  seer_kernel_profile profile[SEER_PROFILE_MAX_KERNELS];
+  const seer_nest *nest =
+      seer_summarise(seer_summariser_create(choice->sketches, arena), &choice->schedule);
+  uint32_t n = seer_profile_kernels(nest, target, profile);
+  seer_emit_task *row = w->next;
+  row->estimate_s = seer_kernels_seconds(profile, n, target);
+  for (uint32_t p = 0; p < n && p < row->n_kernel; p++)
+    row->kernel[p].seconds = seer_kernel_seconds(&profile[p], target);
+}
+
 // The text, or why there is none: what the target cannot express is no error.
 static seer_status make_text(worker *w, const seer_choice *choice, seer_arena *arena,
     seer_loop **out_loop, seer_kernel *out_text) {
@@ -194,6 +209,7 @@ static seer_status emit_in(worker *w, seer_arena *arena) {
   }
   if (status) return status;
   SEER_TRY(describe(w, loop, &text, &choice->schedule, choice->sketches, arena));
+  estimate(w, choice, arena);
   const seer_dialect *dialect = seer_dialect_find(is_cuda(target) ? "cuda" : "opencl");
   seer_text whole;
   seer_text_init(&whole, arena);

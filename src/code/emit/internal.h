@@ -12,6 +12,7 @@ typedef struct {
   const char *name;
   uint32_t n_blocks, n_items;
   uint64_t group_bytes;  // of a block's memory, as the text has it
+  double seconds;  // by the estimate; 0: it says nothing of it
   uint32_t estimate;  // of an item's registers
   bool is_compiled;  // then these are the compiler's
   uint32_t registers, frame_bytes;
@@ -26,6 +27,7 @@ typedef struct {
   seer_dag_io io;
   seer_roofline roofline;
   double bound_s;
+  double estimate_s;  // of all its kernels
   uint32_t n_kernel;
   seer_emit_kernel *kernel;
 } seer_emit_task;

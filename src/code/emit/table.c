@@ -75,10 +75,14 @@ static void put_kernels(seer_text *text, const seer_emit_tables *t, const seer_e
     put_number(text, 6, k->is_compiled, k->frame_bytes);
     seer_text_printf(text, " %6u %5.0f %% %s", k->occupancy.n_blocks,
         100 * share_of(&t->target->gpu, k), limit_of(&k->occupancy));
+    seer_text_printf(text, "%*s", 9 - (int)strlen(limit_of(&k->occupancy)), "");
+    if (k->seconds > 0)
+      seer_text_printf(text, " %9.2f", k->seconds * 1e6);
+    else
+      seer_text_printf(text, " %9s", "-");
     // A bound is the task's, whatever kernels it has.
     if (p == 0)
-      seer_text_printf(text, "%*s %9.2f %-7s %s", 9 - (int)strlen(limit_of(&k->occupancy)), "",
-          row->bound_s * 1e6, bound_by(row), row->task->name);
+      seer_text_printf(text, " %9.2f %-7s %s", row->bound_s * 1e6, bound_by(row), row->task->name);
     seer_text_put(text, "\n");
   }
 }
@@ -114,9 +118,11 @@ const char *seer_emit_text(const seer_emit_tables *t, seer_arena *arena) {
   seer_text_printf(&text, " for %s, %s%s\n\n", target,
       *t->compiler ? "compiled by " : "not compiled", t->compiler);
   seer_text_put(&text,
-      " task phase    blocks items  shared  regs   est  spill  blocks  occu-  limited  at least   "
-      "by\n"
-      "                              bytes                    a proc  pancy  by       us\n");
+      " task phase    blocks items  shared  regs   est  spill  blocks  occu-  limited    guess  at "
+      "least by\n"
+      "                              bytes                    a proc  pancy  by            us      "
+      " "
+      " us\n");
   for (uint32_t k = 0; k < t->request->network->n_task; k++) put_kernels(&text, t, &t->task[k]);
   seer_text_put(&text, "\n");
   put_without(&text, t);
@@ -125,8 +131,8 @@ const char *seer_emit_text(const seer_emit_tables *t, seer_arena *arena) {
       "fit into them,\nas the compiler says; est: registers as estimated before. a proc: blocks "
       "that "
       "one processor has in hand at a\ntime; occupancy: their items, of as many as it could have; "
-      "limited by: what there would have to be more of.\nat least: what no schedule of the task "
-      "gets "
+      "limited by: what there would have to be more of.\nguess: what the estimate by waves says of "
+      "the kernel, its launch included. at least: what no schedule of the task gets "
       "below by the target's rates, weights being cold.\n");
   return text.data;
 }
@@ -139,6 +145,7 @@ static json_t *kernel_json(const seer_emit_tables *t, const seer_emit_kernel *k)
       (json_int_t)k->group_bytes, "estimated_registers", (json_int_t)k->estimate, "occupancy",
       "blocks", (json_int_t)k->occupancy.n_blocks, "share", share_of(&t->target->gpu, k),
       "limited_by", limit_of(&k->occupancy));
+  if (k->seconds > 0) json_object_set_new(object, "estimate_us", json_real(k->seconds * 1e6));
   if (!k->is_compiled) return object;
   json_object_set_new(object, "registers", json_integer(k->registers));
   json_object_set_new(object, "spilled_bytes", json_integer(k->frame_bytes));
@@ -156,11 +163,12 @@ static json_t *task_json(const seer_emit_tables *t, const seer_emit_task *row, s
   json_t *kernels = json_array();
   for (uint32_t p = 0; p < row->n_kernel; p++)
     json_array_append_new(kernels, kernel_json(t, &row->kernel[p]));
-  json_t *more = json_pack("{s:s, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:s}, s:s, s:o}", "file",
-      row->file, "read_bytes", row->io.read, "written_bytes", row->io.written, "bound", "us",
-      row->bound_s * 1e6, "compute_us", row->roofline.compute_s * 1e6, "memory_us",
-      row->roofline.level_s[2] * 1e6, "launch_us", row->roofline.launch_s * 1e6, "by",
-      bound_by(row), "schedule", row->schedule, "kernels", kernels);
+  json_t *more = json_pack("{s:s, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:s}, s:s, s:o}", "file",
+      row->file, "read_bytes", row->io.read, "written_bytes", row->io.written, "estimate_us",
+      row->estimate_s * 1e6, "bound", "us", row->bound_s * 1e6, "compute_us",
+      row->roofline.compute_s * 1e6, "memory_us", row->roofline.level_s[2] * 1e6, "launch_us",
+      row->roofline.launch_s * 1e6, "by", bound_by(row), "schedule", row->schedule, "kernels",
+      kernels);
   json_object_update(object, more);
   json_decref(more);
   return object;

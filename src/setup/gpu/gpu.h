@@ -33,6 +33,7 @@ typedef struct {
   double dram_gbs;
   // Where the device differs from its architecture; 0: it does not
   uint32_t n_fmas, f16_flops, bf16_flops, tf32_flops;
+  double l2_cycle_bytes;
   bool is_measured;
 } seer_gpu_device;
 

@@ -24,6 +24,19 @@
 // From a kernel's end to what the next one writes, as nodes of a captured graph: 0.99 us on an H200
 // (doc/decisions, 81). Nobody publishes it: taken for all of CUDA's.
 #define CUDA_LAUNCH_S 0.99e-6
+// What an H200 takes (the same measurement): loads from memory, L2, L1 and a block's memory
+// [cycles], and a barrier: 15, 29 and 78 cycles of 1, 8 and 32 warps. Vendors do not publish them:
+// taken for all of CUDA's.
+#define CUDA_DRAM_CYCLES 638
+#define CUDA_L2_CYCLES 287
+#define CUDA_L1_CYCLES 41
+#define CUDA_WORKGROUP_CYCLES 34
+#define CUDA_BARRIER_CYCLES 13
+#define CUDA_BARRIER_WARP_CYCLES 2
+// Published of V100, A100 and H100 by L2's bandwidth (3,133, 7,219 and 8,986 GB/s, tables of others
+// than the vendor): 26, 47 and 34 bytes; an H200 has 33.7 by 8 MiB that all read. The least of
+// them, nearly.
+#define CUDA_L2_CYCLE_BYTES 30
 // An assumption: OpenCL has no graphs to speak of, and queues take some microseconds.
 #define OPENCL_LAUNCH_S 5e-6
 
@@ -85,6 +98,13 @@ bool seer_gpu_of_architecture(uint32_t number, seer_target *out) {
       .tf32_flops = a->tf32_flops,
       .n_banks = 32,
       .workgroup_cycle_bytes = 128,
+      .l2_cycle_bytes = CUDA_L2_CYCLE_BYTES,
+      .dram_cycles = CUDA_DRAM_CYCLES,
+      .l2_cycles = CUDA_L2_CYCLES,
+      .l1_cycles = CUDA_L1_CYCLES,
+      .workgroup_cycles = CUDA_WORKGROUP_CYCLES,
+      .barrier_cycles = CUDA_BARRIER_CYCLES,
+      .barrier_warp_cycles = CUDA_BARRIER_WARP_CYCLES,
       .launch_s = CUDA_LAUNCH_S};
   return true;
 }
@@ -101,7 +121,8 @@ const char *seer_gpu_architectures(seer_arena *arena) {
 
 // 32 KiB of local memory are the least that OpenCL 1.2 allows (full profile); 256 items of a block
 // are what drivers of AMD's and Intel's GPUs take without being asked for more. The rest is a small
-// device of no vendor. Registers are the compiler's secret, so they limit nothing.
+// device of no vendor, whose waits are an assumption: rather long, so that what hides them is
+// liked. Registers are the compiler's secret, so they limit nothing.
 void seer_gpu_of_opencl(seer_target *out) {
   *out = begin(SEER_TARGET_OPENCL);
   out->gpu = (seer_target_gpu){.n_processors = 16,
@@ -120,6 +141,13 @@ void seer_gpu_of_opencl(seer_target *out) {
       .n_fmas = 64,
       .n_banks = 32,
       .workgroup_cycle_bytes = 128,
+      .l2_cycle_bytes = 32,
+      .dram_cycles = 700,
+      .l2_cycles = 300,
+      .l1_cycles = 100,
+      .workgroup_cycles = 60,
+      .barrier_cycles = 20,
+      .barrier_warp_cycles = 4,
       .launch_s = OPENCL_LAUNCH_S};
 }
 
@@ -133,19 +161,21 @@ void seer_gpu_of_opencl(seer_target *out) {
 // cuBLASLt does 773 TFLOP/s, 2,960 a cycle and processor. Its L2 is what is reported; 40 MiB of it
 // are at full speed.
 const seer_gpu_device seer_gpu_table[] = {
-    // name, kind, model, sm, processors, GHz, MiB, GB/s, FMAs, f16, bf16, tf32, measured
-    {"cuda:v100", SEER_TARGET_CUDA, "NVIDIA V100 SXM2", 70, 80, 1.53, 6, 900, 0, 0, 0, 0, false},
-    {"cuda:t4", SEER_TARGET_CUDA, "NVIDIA T4", 75, 40, 1.59, 4, 320, 0, 1024, 0, 0, false},
-    {"cuda:a100", SEER_TARGET_CUDA, "NVIDIA A100 SXM 80GB", 80, 108, 1.41, 40, 2039, 0, 0, 0, 0,
+    // name, kind, model, sm, processors, GHz, MiB, GB/s, FMAs, f16, bf16, tf32, bytes from L2,
+    // measured
+    {"cuda:v100", SEER_TARGET_CUDA, "NVIDIA V100 SXM2", 70, 80, 1.53, 6, 900, 0, 0, 0, 0, 26,
+        false},
+    {"cuda:t4", SEER_TARGET_CUDA, "NVIDIA T4", 75, 40, 1.59, 4, 320, 0, 1024, 0, 0, 0, false},
+    {"cuda:a100", SEER_TARGET_CUDA, "NVIDIA A100 SXM 80GB", 80, 108, 1.41, 40, 2039, 0, 0, 0, 0, 47,
         false},
     {"cuda:rtx4090", SEER_TARGET_CUDA, "NVIDIA GeForce RTX 4090", 89, 128, 2.52, 72, 1008, 0, 0, 0,
-        0, false},
+        0, 0, false},
     {"cuda:h100", SEER_TARGET_CUDA, "NVIDIA H100 SXM 80GB", 90, 132, 1.98, 50, 3350, 0, 3785, 3785,
-        1893, false},
+        1893, 33.7, false},
     {"cuda:h200", SEER_TARGET_CUDA, "NVIDIA H200", 90, 132, 1.98, 60, 4497, 125, 2660, 2660, 1330,
-        true},
+        33.7, true},
     {"opencl:generic", SEER_TARGET_OPENCL, "generic OpenCL device", 0, 16, 1.5, 2, 200, 0, 0, 0, 0,
-        false},
+        0, false},
 };
 const size_t seer_gpu_table_count = SEER_COUNT_OF(seer_gpu_table);
 
@@ -165,6 +195,7 @@ void seer_gpu_of_device(const seer_gpu_device *device, seer_target *out) {
   gpu->clock_ghz = device->clock_ghz;
   gpu->l2_bytes = MIB(device->l2_mib);
   gpu->dram_gbs = device->dram_gbs;
+  if (device->l2_cycle_bytes > 0) gpu->l2_cycle_bytes = device->l2_cycle_bytes;
   gpu->n_fmas = either(device->n_fmas, gpu->n_fmas);
   gpu->f16_flops = either(device->f16_flops, gpu->f16_flops);
   gpu->bf16_flops = either(device->bf16_flops, gpu->bf16_flops);

@@ -36,6 +36,13 @@ static const seer_field gpu_fields[] = {
     SEER_FIELD("tf32-flops", COUNT, gpu.tf32_flops, 0, MOST_CYCLE),
     SEER_FIELD("banks", COUNT, gpu.n_banks, 1, 1024),
     SEER_FIELD("cycle-bytes", COUNT, gpu.workgroup_cycle_bytes, 1, MOST_CYCLE),
+    SEER_FIELD("l2-cycle-bytes", RATE, gpu.l2_cycle_bytes, 1e-3, MOST_CYCLE),
+    SEER_FIELD("dram-cycles", COUNT, gpu.dram_cycles, 1, 100000),
+    SEER_FIELD("l2-cycles", COUNT, gpu.l2_cycles, 1, 100000),
+    SEER_FIELD("l1-cycles", COUNT, gpu.l1_cycles, 1, 100000),
+    SEER_FIELD("workgroup-cycles", COUNT, gpu.workgroup_cycles, 1, 100000),
+    SEER_FIELD("barrier-cycles", COUNT, gpu.barrier_cycles, 0, 100000),
+    SEER_FIELD("barrier-warp-cycles", COUNT, gpu.barrier_warp_cycles, 0, 100000),
     SEER_FIELD("launch-s", RATE, gpu.launch_s, 0, 1),
     SEER_FIELD("measured", FLAG, is_measured, 0, 1),
 };

@@ -13,48 +13,6 @@
 
 // ---- per candidate
 
-#define MAX_LENGTHS 6
-
-// The lengths that an axis has at the visits of its stage, and how often.
-typedef struct {
-  uint32_t n;
-  int64_t length[MAX_LENGTHS];
-  double count[MAX_LENGTHS];
-} lengths;
-
-// Elements by which something moves per iteration of each loop of its statement: by[l] where bit l
-// of `loops` is set, else none.
-typedef struct {
-  uint64_t loops;
-  int64_t by[SEER_NEST_MAX_LOOPS];
-} motion;
-
-// What is remembered of a stage that has been visited. Filled as far as it is used, never cleared.
-typedef struct {
-  // Visits come from loops around the stage. Those that decide the length of one of its axes are
-  // counted with that axis's lengths; this is the product of all others.
-  double visits_apart;
-  lengths axis[MAX_AXES];
-  motion motion[MAX_AXES];  // of each axis
-  bool is_known;  // its lengths are right at every visit: no padding shifts or cuts its region
-  uint64_t is_exact;  // bit l: its loop l (of the frame) never runs shorter
-  // Bit d: the start of dimension d is clamped. Else its constant is base[d].
-  uint32_t is_clamped;
-  int64_t base[SEER_MAX_RANK];
-} stage_state;
-
-typedef struct {
-  const seer_frame *frame;
-  const seer_dag *dag;
-  const stage_fact *facts;
-  seer_nest *nest;
-  uint32_t vector_bytes;
-  int8_t statement_of[SEER_DAG_MAX_STAGES];  // -1: none
-  int64_t base[SEER_NEST_MAX_ACCESSES]
-              [SEER_MAX_RANK];  // constants of the accesses of the statement in hand
-  stage_state state[SEER_NEST_MAX_STATEMENTS];  // by statement
-} maker;
-
 // The statement of the stage that `s` is attached in; -1: none.
 static int attached_in(const maker *m, uint32_t s) {
   const seer_frame_stage *stage = &m->frame->stage[s];
@@ -214,6 +172,7 @@ static void add_path(
     if (loop->extent == 1) continue;
     if (loop->is_tile && n < first_tile) first_tile = n;
     uint8_t ann = loop->is_parallel ? SEER_LOOP_PARALLEL
+        : loop->is_item             ? SEER_LOOP_THREAD
         : loop->is_vector           ? SEER_LOOP_VECTOR
         : loop->is_tile             ? SEER_LOOP_UNROLL
                                     : SEER_LOOP_SERIAL;
@@ -273,7 +232,9 @@ static seer_nest_storage storage_of(const maker *m, uint32_t b) {
   }
   const seer_frame_stage *stage = &m->frame->stage[buf->stage];
   if (stage->place == SEER_PLACE_CONST) return SEER_NEST_PACKED;
+  if (stage->place == SEER_PLACE_SHARED) return SEER_NEST_REGISTER;
   if (stage->place != SEER_PLACE_AT) return SEER_NEST_SHARED;
+  if (m->is_gpu) return stage->is_flat ? SEER_NEST_LOCAL : SEER_NEST_REGISTER;
   return seer_frame_is_in_registers(stage) ? SEER_NEST_REGISTER : SEER_NEST_LOCAL;
 }
 
@@ -393,6 +354,7 @@ static void add_access(maker *m, seer_nest_statement *st, uint32_t buf_id,
   out->storage = storage_of(m, buf_id);
   out->is_guarded = is_guarded;
   out->is_whole = false;
+  out->is_weight = buf->kind == SEER_BUF_WEIGHT || out->storage == SEER_NEST_PACKED;
   out->elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype);
   out->is_narrow = seer_dtype_format(buf->dtype) != NULL;
   out->rank = buf->rank;
@@ -407,7 +369,8 @@ static void add_access(maker *m, seer_nest_statement *st, uint32_t buf_id,
     out->span[d] = index[d].span;
     m->base[st->n_access - 1][d] = base_of(&index[d]);
     if (is_region && d + 1 == buf->rank) {
-      out->row_pitch = seer_loop_local_pitch(buf->dtype, out->dim[d], m->vector_bytes);
+      out->row_pitch = m->is_gpu ? out->dim[d] + m->frame->stage[buf->stage].flat.pad
+                                 : seer_loop_local_pitch(buf->dtype, out->dim[d], m->vector_bytes);
     }
     if (buf->dim[d] == 1) {  // whatever the index says, it is 0
       m->base[st->n_access - 1][d] = 0;
@@ -516,6 +479,7 @@ static void add_statement(maker *m, uint32_t s) {
   seer_nest_statement *st = &m->nest->statement[m->nest->n_statement++];
   memset(st, 0, offsetof(seer_nest_statement, loop));
   st->stage = (uint8_t)s;
+  st->phase = seer_nest_phase_of(m, s);
   st->is_reduction = stage->n_reduce > 0;
   const stage_fact *fact = &m->facts[s];
   st->adds_integers = stage->combiner == SEER_COMBINE_SUM && !fact->is_real && !fact->is_dot_sum;
@@ -525,7 +489,8 @@ static void add_statement(maker *m, uint32_t s) {
   memset(state->base, 0, sizeof(state->base));
   for (uint32_t a = 0; a < n_axis; a++) {
     state->axis[a].n = 1;
-    state->axis[a].length[0] = frame_stage->region[a];
+    bool has_region = frame_stage->place != SEER_PLACE_SHARED;
+    state->axis[a].length[0] = has_region ? frame_stage->region[a] : stage->axis[a].extent;
     state->axis[a].count[0] = 1;
   }
   int at_index = attached_in(m, s);
@@ -555,6 +520,12 @@ static void add_statement(maker *m, uint32_t s) {
   fill_exact(m, s, state);
   add_path(m, s, state, st);
   fill_motion(m, s, st, state);
+  if (frame_stage->place == SEER_PLACE_SHARED)
+    seer_nest_add_tree(m, s, m->frame->sketch->stage[s].partner, state, st);
+  else if (frame_stage->tree_items > 0 && st->is_reduction)
+    seer_nest_add_tree(m, s, s, state, st);
+  else if (frame_stage->is_flat)
+    seer_nest_add_flat(m, s, state, st);
   st->padded_iterations = 1;
   for (uint32_t l = 0; l < st->n_loop; l++) st->padded_iterations *= (double)st->loop[l].extent;
   st->iterations = state->visits_apart;
@@ -570,7 +541,8 @@ static void add_statement(maker *m, uint32_t s) {
     add_access(m, st, stage->out[v], target, false, true, false);
   }
   const seer_sketch_stage *sketch = &m->frame->sketch->stage[s];
-  add_loads(m, st, s, NULL, false, sketch->role == SEER_ROLE_TILED && sketch->pack_weights);
+  add_loads(m, st, s, NULL, false,
+      (sketch->role == SEER_ROLE_TILED || sketch->role == SEER_ROLE_FETCH) && sketch->pack_weights);
 }
 
 // A region buffer's address is relative to its region's start.
@@ -629,18 +601,20 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
   m.facts = facts->of_sketch[k][frame->sketch->number];
   m.nest = out;
   m.vector_bytes = facts->list->target->vector_bytes;
+  m.is_gpu = facts->list->target->kind != SEER_TARGET_CPU;
   memset(m.statement_of, -1, sizeof m.statement_of);
   out->n_statement = out->n_phase = out->n_left_out = 0;
   out->local_bytes = out->packed_bytes = 0;
   for (uint32_t s = m.dag->n_stage; s-- > 0;) {
     seer_place place = frame->stage[s].place;
-    if (place == SEER_PLACE_ROOT || place == SEER_PLACE_AT) add_statement(&m, s);
+    bool is_one = place == SEER_PLACE_ROOT || place == SEER_PLACE_AT || place == SEER_PLACE_SHARED;
+    if (is_one) add_statement(&m, s);
   }
   localise(&m);
   total_bytes(&m);
   for (uint32_t r = 0; r < frame->n_root; r++) {
     const seer_frame_stage *root = &frame->stage[frame->root[r]];
-    double parts = 1;
+    double parts = root->is_flat ? (double)root->flat.n_steps : 1;
     for (uint32_t l = 0; l < root->n_parallel; l++) parts *= (double)root->loop[l].extent;
     out->n_parts[out->n_phase++] = parts;
   }
