@@ -369,7 +369,7 @@ static seer_status find_devices(seer_context *context, uint32_t *threads) {
   SEER_TRYF(seer_devices_parse(seer_context_str(context, SEER_OPT_DEVICES), &machine,
                 context->arena, &context->devices),
       "reading option 'devices'");
-  const seer_device *first = &context->devices.device[0];
+  const seer_tuning_device *first = &context->devices.device[0];
   uint32_t n = context->devices.n > 0 ? first->n_processors : 0;
   if (n > 0 && asked > 0 && asked != n)
     return SEER_FAIL(INVALID,

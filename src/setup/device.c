@@ -53,7 +53,7 @@ void seer_device_with_siblings(const char *root, const cpu_set_t *set, cpu_set_t
 }
 
 bool seer_devices_share_a_core(const char *root, const seer_device_list *devices,
-    const seer_device **out_one, const seer_device **out_other) {
+    const seer_tuning_device **out_one, const seer_tuning_device **out_other) {
   for (uint32_t i = 0; i < devices->n; i++) {
     cpu_set_t cores, both;
     seer_device_with_siblings(root, &devices->device[i].processors, &cores);
@@ -95,7 +95,7 @@ static bool read_number(const char **at, uint32_t *out) {
 }
 
 static seer_status add_processor(
-    seer_device *device, uint32_t cpu, const cpu_set_t *allowed, const cpu_set_t *taken) {
+    seer_tuning_device *device, uint32_t cpu, const cpu_set_t *allowed, const cpu_set_t *taken) {
   if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, allowed))
     return SEER_FAIL(
         INVALID, "device %s: processor %u is not there, or may not be used", device->name, cpu);
@@ -107,7 +107,7 @@ static seer_status add_processor(
   return SEER_OK;
 }
 
-static seer_status no_device(const seer_device *device) {
+static seer_status no_device(const seer_tuning_device *device) {
   return SEER_FAIL(INVALID,
       "device '%s' is none; allowed: cpu:N, cpu:N-M, more of these behind a +, as in cpu:0-3+8, "
       "and cpu alone for all that there is room for; runner:HOST[:PORT] for a familyseer-runner "
@@ -117,7 +117,7 @@ static seer_status no_device(const seer_device *device) {
 
 // "0-3+8"
 static seer_status read_processors(
-    const char *at, const cpu_set_t *allowed, const cpu_set_t *taken, seer_device *device) {
+    const char *at, const cpu_set_t *allowed, const cpu_set_t *taken, seer_tuning_device *device) {
   for (;;) {
     uint32_t from, to;
     bool is_range = read_number(&at, &from);
@@ -151,7 +151,7 @@ seer_status seer_device_read_address(const char *address, uint16_t port, seer_ar
 }
 
 static seer_status read_device(const seer_device_machine *machine, const cpu_set_t *taken,
-    seer_arena *arena, seer_device *device) {
+    seer_arena *arena, seer_tuning_device *device) {
   static const char *const unbuilt[] = {"cuda", "opencl"};
   const char *rest = "";
   for (size_t i = 0; i < SEER_COUNT_OF(unbuilt); i++)
@@ -174,8 +174,8 @@ static seer_status read_device(const seer_device_machine *machine, const cpu_set
 }
 
 // What is timed on one device is to hold for the others.
-static seer_status check_alike(
-    const seer_device_machine *machine, const seer_device *first, const seer_device *other) {
+static seer_status check_alike(const seer_device_machine *machine, const seer_tuning_device *first,
+    const seer_tuning_device *other) {
   static const char why[] = "all devices of a tuning must be alike";
   if (first->kind != other->kind)
     return SEER_FAIL(INVALID, "device %s is of kind %s, %s of kind %s: %s", other->name,
@@ -191,9 +191,9 @@ static seer_status check_alike(
   return SEER_OK;
 }
 
-static seer_device *add_device(seer_device_list *list, const char *name) {
-  seer_device *device = &list->device[list->n];
-  *device = (seer_device){.slot = list->n++, .name = name};
+static seer_tuning_device *add_device(seer_device_list *list, const char *name) {
+  seer_tuning_device *device = &list->device[list->n];
+  *device = (seer_tuning_device){.slot = list->n++, .name = name};
   return device;
 }
 
@@ -205,7 +205,7 @@ static seer_status read_list_of_devices(const char *text, const seer_device_mach
     size_t n = strcspn(at, ",");
     if (out->n == SEER_DEVICES_MAX)
       return SEER_FAIL(INVALID, "devices %s: more than %d", text, SEER_DEVICES_MAX);
-    seer_device *device = add_device(out, seer_arena_strndup(arena, at, n));
+    seer_tuning_device *device = add_device(out, seer_arena_strndup(arena, at, n));
     SEER_TRY(read_device(machine, &taken, arena, device));
     for (uint32_t k = 0; k + 1 < out->n && device->kind != SEER_DEVICE_CPU; k++)
       if (strcmp(out->device[k].name, device->name) == 0)
@@ -297,7 +297,7 @@ static seer_status find_devices(
       if (node_of[i] != k) continue;
       own[n++] = core[i];
       if (n < each || n_used + each > most) continue;
-      seer_device *device = add_device(out, name_of(own, n, arena));
+      seer_tuning_device *device = add_device(out, name_of(own, n, arena));
       for (; n > 0; n--) CPU_SET(own[n - 1], &device->processors);
       device->n_processors = each;
       n_used += each;

@@ -38,11 +38,11 @@ typedef struct {
   const char *name;  // "cpu:0-3"
   uint32_t n_processors;  // threads that run on it; 0: it has none of this machine's
   cpu_set_t processors;
-} seer_device;
+} seer_tuning_device;
 
 typedef struct {
   uint32_t n;
-  seer_device device[SEER_DEVICES_MAX];
+  seer_tuning_device device[SEER_DEVICES_MAX];
 } seer_device_list;
 
 // Where it is parsed.
@@ -68,7 +68,7 @@ SEER_MUST_USE seer_status seer_device_read_address(const char *address, uint16_t
 
 // Do two of them have threads of one core? Then what one is timed with the other one disturbs.
 bool seer_devices_share_a_core(const char *root, const seer_device_list *devices,
-    const seer_device **out_one, const seer_device **out_other);
+    const seer_tuning_device **out_one, const seer_tuning_device **out_other);
 
 // Those that share a core with one of `set`, and `set` itself.
 void seer_device_with_siblings(const char *root, const cpu_set_t *set, cpu_set_t *out);

@@ -167,7 +167,7 @@ static void tell_devices(const tuning *t) {
   uint32_t n = devices->device[0].n_processors;
   seer_say(
       t->context, "devices %s: the library is for %u thread%s", names.data, n, n == 1 ? "" : "s");
-  const seer_device *one, *other;
+  const seer_tuning_device *one, *other;
   if (seer_devices_share_a_core("", devices, &one, &other))
     seer_say(t->context,
         "devices %s and %s are threads of one core: what is timed on one disturbs the other",

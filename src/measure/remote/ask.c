@@ -77,7 +77,9 @@ static seer_status ask(
 }
 
 // ---- what the board is
-static const char *address_of(const seer_device *device) { return strchr(device->name, ':') + 1; }
+static const char *address_of(const seer_tuning_device *device) {
+  return strchr(device->name, ':') + 1;
+}
 
 static seer_status describe(
     const seer_context *context, const char *address, seer_arena *arena, seer_target *out) {

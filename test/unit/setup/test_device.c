@@ -112,7 +112,7 @@ static void a_machine_is_divided(void **state) {
   assert_string_equal(names(&machine), "cpu:0-3 cpu:4-7");  // one a node, no two of a core
   machine.threads = 1;
   seer_device_list list;
-  const seer_device *one, *other;
+  const seer_tuning_device *one, *other;
   must(seer_devices_parse("cpu:1,cpu:2,cpu:3", &machine, arena, &list));
   assert_false(seer_devices_share_a_core(machine.root, &list, &one, &other));
   must(seer_devices_parse("cpu:1,cpu:2,cpu:9", &machine, arena, &list));
