@@ -175,8 +175,10 @@ static result copied(const char *call, void *handle, operation o) {
   const void *host = o.action == UPLOAD ? o.host_from : o.host_to;
   if (s->is_capturing && host && !mock_is_pinned(in, host, o.n_bytes))
     return mock_leave(break_capture(s, call));
-  if (o.action == COPY && o.to < o.from + o.n_bytes && o.from < o.to + o.n_bytes)
+  if (o.action == COPY && o.to < o.from + o.n_bytes && o.from < o.to + o.n_bytes) {
     mock_broken("%s: the two overlap", call);
+    return mock_leave(INVALID_VALUE);
+  }
   return mock_leave(queue(s, &o));
 }
 
