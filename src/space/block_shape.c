@@ -156,8 +156,10 @@ static seer_reject check_kernel(
   if (frame->stage[root].is_flat) return SEER_REJECT_NONE;
   // Work that could fill warps does.
   const seer_dag_stage *stage = &frame->sketch->dag->stage[root];
+  uint32_t grid = frame->sketch->stage[root].grid_axes;
   int64_t work = 1, warp = gpu->warp_items;
-  for (uint32_t a = 0; a < stage->n_space; a++) work = times(work, stage->axis[a].extent);
+  for (uint32_t a = 0; a < stage->n_space; a++)
+    if (!(grid >> a & 1)) work = times(work, stage->axis[a].extent);
   if (work <= MAX_SMALL_WARPS * warp) return SEER_REJECT_NONE;
   bool fills = list->space == SEER_SPACE_FULL ? shape.items % warp == 0 : shape.items >= warp;
   return fills ? SEER_REJECT_NONE : SEER_REJECT_ITEMS;

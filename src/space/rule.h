@@ -20,8 +20,9 @@ typedef enum {
 } seer_plan_place;
 
 // The stage that computes the parts of a reduction in two (seer_plan_split): which of both lengths
-// counts them. That is its last spatial axis; the other length is its only reduction axis.
-typedef enum { SEER_PART_NONE, SEER_PART_OUTER, SEER_PART_INNER } seer_plan_part;
+// counts them. That is its last spatial axis; the other length is its only reduction axis. BLOCKS:
+// parts of one reduction axis, dealt out over a GPU's grid: its first spatial axis.
+typedef enum { SEER_PART_NONE, SEER_PART_OUTER, SEER_PART_INNER, SEER_PART_BLOCKS } seer_plan_part;
 
 #define SEER_PLAN_SMALL 8  // extent of an index axis of a transform: F(6x6, 3x3) has 8
 
@@ -39,10 +40,11 @@ typedef struct {
   uint8_t rows_axis;  // SIMPLE: the axis of its tile's rows, plus one; 0: the one before the last
   seer_plan_part part;
   uint16_t open_axes;  // bit a: the axis's extent is a knob's, so that it has loops whatever it is
+  uint16_t grid_axes;  // bit a: of a GPU's tile, a block has one index of the axis
   const char *prefix;  // of knob names
 } seer_plan_stage;
 
-typedef struct seer_plan_split seer_plan_split;  // split.c
+typedef struct seer_plan_split seer_plan_split;  // split.h
 
 typedef struct {
   const seer_dag *dag;  // shared until a rule rewrites it
@@ -129,8 +131,9 @@ static inline bool seer_plan_is_gpu(const seer_rule_context *context) {
 // -1.
 int seer_plan_result(const seer_plan *plan, uint32_t stage);
 
-// ---- rewriting (rewrite.c, split.c). Each gives plan->dag a new stage before `stage` (which moves
-// up by one) and keeps the ids of all buffers. The new stage has index `stage`.
+// ---- rewriting (rewrite.c, split.c, split_blocks.c, variant.c). Each gives plan->dag a new stage
+// before `stage` (which moves up by one) and keeps the ids of all buffers. The new stage has index
+// `stage`.
 // The plan's own copy of its DAG, to be rewritten so.
 seer_dag *seer_plan_open_slot(const seer_rule_context *context, seer_plan *plan, uint32_t stage);
 // cache-write: the new stage computes; the old one copies it out.
@@ -148,6 +151,13 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
 bool seer_plan_may_split(const seer_plan *plan, uint32_t stage);
 void seer_plan_split_reduction(
     const seer_rule_context *context, seer_plan *plan, uint32_t stage, seer_plan_part part);
+// split K: reduction axis `axis` is in several parts, a knob's number of them, which blocks of the
+// grid have. The new stage keeps the part as its first axis and is undecided, to be tiled; the old
+// one adds the parts up, written out as one sum without reduction, undecided, too. Sums of one
+// value only.
+bool seer_plan_may_split_blocks(const seer_plan *plan, uint32_t stage, uint32_t axis);
+void seer_plan_split_blocks(
+    const seer_rule_context *context, seer_plan *plan, uint32_t stage, uint32_t axis);
 uint32_t seer_plan_split_lengths(const seer_plan_split *split, const uint16_t **out_length);
 const seer_dag *seer_plan_variant(
     const seer_rule_context *context, const seer_plan *plan, const uint16_t *value);

@@ -123,6 +123,7 @@ typedef struct {
   uint8_t vector_axis;  // the axis of the VECTOR loop
   uint8_t block_depth;  // leading loops in which blocks of other stages are computed
   uint16_t vector_lanes;  // elements of a full vector of its values
+  uint16_t grid_axes;  // bit a: of a GPU's tile; a block has one index of the axis (split K)
   uint16_t tile_copies;  // product of the extents of the tile's loops without knobs
   // SEER_NO_KNOB where the stage has none; location: where it is fixed
   uint16_t location_knob, parallel_knob, unroll_knob, items_knob, width_knob, pad_knob;

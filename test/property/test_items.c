@@ -11,6 +11,7 @@
 #include "support/test.h"
 
 #define N_PAIRS 2000
+#define N_IN_PARTS 200
 
 static const char *const target_texts[] = {"cuda:h100", "cuda:v100", "opencl:generic"};
 
@@ -20,7 +21,8 @@ typedef struct {
   seer_space_kind space;
   jit_runner *runner;
   uint64_t n, n_compiled;
-  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed, n_shared;
+  uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed, n_shared,
+      n_parts, n_more, n_cut;
 } counts;
 
 // What arithmetic says of each kernel, and what is there.
@@ -54,6 +56,27 @@ static const char *check_compiled(counts *c, const random_program *p, seer_arena
   return items_check_serial(c->runner, p->expect, p->sketch, p->loop, p->draw, arena);
 }
 
+static int64_t steps_of(const seer_dag_stage *s) {
+  int64_t n = 1;
+  for (uint32_t a = s->n_space; a < (uint32_t)s->n_space + s->n_reduce; a++) n *= s->axis[a].extent;
+  return n;
+}
+
+// Whether the parts of a product's reduction are not all of one length.
+static bool is_cut(const seer_sketch *sketch, const seer_dag *canonical) {
+  for (uint32_t s = 0; s < sketch->dag->n_stage; s++) {
+    const seer_dag_stage *part = &sketch->dag->stage[s];
+    if (sketch->stage[s].role != SEER_ROLE_TILED || strcmp(part->axis[0].name, "part") != 0)
+      continue;
+    for (uint32_t c = 0; c < canonical->n_stage; c++) {
+      const seer_dag_stage *whole = &canonical->stage[c];
+      if (strcmp(whole->name, sketch->stage[s].prefix) == 0)
+        return part->axis[0].extent * steps_of(part) != steps_of(whole);
+    }
+  }
+  return false;
+}
+
 static const char *check(void *user, const random_program *p, seer_arena *arena) {
   counts *c = user;
   for (uint32_t n = 1; n < p->loop->n_node; n++)
@@ -70,6 +93,12 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
     c->n_shared += s->role == SEER_ROLE_SHARED;
     c->n_wide += f->is_flat && f->flat.width > 1;
     c->n_padded += s->role == SEER_ROLE_FETCH && f->flat.pad > 0;
+  }
+  if (p->sketch->n_split > 0) {
+    uint32_t parts = p->sketch->knob[p->sketch->split_knob[0]].stage - 1u;
+    c->n_parts++;
+    c->n_more += frame->stage[parts].loop[0].extent > 2;
+    c->n_cut += is_cut(p->sketch, p->expect->list->dag);
   }
   for (uint32_t b = 0; b < p->loop->n_buf; b++)
     c->n_packed += strstr(p->loop->buf[b].name, ".pack") != NULL;
@@ -111,8 +140,8 @@ static void run_space(seer_space_kind space) {
   // Beyond Ansor.
   if (space == SEER_SPACE_FULL) has_all &= c.n_padded > c.n / 50 && c.n_packed > c.n / 100;
   has_all &= c.n_shared > c.n / 100;
-  print_message("%u padded, %u packed, %u sums in their readers\n", (unsigned)c.n_padded,
-      (unsigned)c.n_packed, (unsigned)c.n_shared);
+  print_message("%u padded, %u packed, %u sums in their readers, %u in parts\n",
+      (unsigned)c.n_padded, (unsigned)c.n_packed, (unsigned)c.n_shared, (unsigned)c.n_parts);
   assert_true(has_all && c.n_compiled > c.n / JIT_EVERY / 2);
   jit_runner_destroy(c.runner);
   seer_arena_destroy(arena);
@@ -128,10 +157,37 @@ static void all_of_ansor(void **state) {
   run_space(SEER_SPACE_ANSOR);
 }
 
+// Products whose reduction is in parts over the grid, alone: few random DAGs have reductions as
+// long as that.
+static void all_in_parts(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("targets");
+  seer_target targets[SEER_COUNT_OF(target_texts)];
+  read_targets(targets, arena);
+  counts c = {.space = SEER_SPACE_FULL, .runner = jit_runner_create(NULL)};
+  random_programs how = {.targets = targets,
+      .n_targets = SEER_COUNT_OF(targets),
+      .space = SEER_SPACE_FULL,
+      .only = "/splitk(",
+      .max_sketches = 2,
+      .has_default = true,
+      .n_samples = 6,
+      .has_children = true,
+      .check = check,
+      .user = &c};
+  random_programs_check(&how, "items", 20000, N_IN_PARTS);
+  print_message("%u in parts, %u in more than 2, %u of them with a shorter last one\n",
+      (unsigned)c.n_parts, (unsigned)c.n_more, (unsigned)c.n_cut);
+  assert_true(c.n_parts > c.n * 9 / 10 && c.n_more > c.n / 12 && c.n_cut > c.n / 10);
+  jit_runner_destroy(c.runner);
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_of_full),
       cmocka_unit_test(all_of_ansor),
+      cmocka_unit_test(all_in_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,10 @@ static seer_rule_answer apply(
   const seer_dag_stage *s = &plan->dag->stage[stage];
   bool is_plain = s->combiner == SEER_COMBINE_SUM || s->combiner == SEER_COMBINE_PROD ||
       s->combiner == SEER_COMBINE_MAX || s->combiner == SEER_COMBINE_MIN;
-  // Not what cache-write made, nor what reads fetches: that is a tile.
+  // Not what cache-write made, nor what reads fetches, nor parts: that is a tile.
   const seer_plan_stage *p = &plan->stage[stage];
-  if (!is_plain || s->n_values != 1 || p->is_rewritten || p->is_read_cached) return SEER_RULE_SKIP;
+  bool is_tile = p->is_rewritten || p->is_read_cached || p->part != SEER_PART_NONE;
+  if (!is_plain || s->n_values != 1 || is_tile) return SEER_RULE_SKIP;
   const seer_target_gpu *gpu = &context->target->gpu;
   int64_t space = seer_plan_space(plan, stage), reduce = seer_plan_reduce(plan, stage);
   bool applies = seer_plan_needs_tiling(plan, stage)

@@ -4,9 +4,15 @@
 // of its innermost index (a vector of partial results; contiguous reductions like a mean over
 // channels or softmax's rows become plain vector code), or lanes within chunks, by a factor that
 // follows from the target.
+// On a GPU in the full space: a product's reduction in parts that blocks of the grid have, and a
+// kernel that adds them up, where the results alone do not fill the device ("splitk";
+// sketch/split_blocks.c).
 #include "space/rule.h"
 
 #define PARTS_PER_THREAD 4
+// Results of a processor from which on blocks are enough without parts: a block of 256 items with
+// 16 each, four times.
+#define ENOUGH_RESULTS 16384
 // Vectors of lanes side by side: hides the latency of an addition. They are added up to one before
 // its lanes are, which go one after another.
 #define LANE_VECTORS 4
@@ -170,3 +176,42 @@ static seer_rule_answer apply(
 extern const seer_rule seer_rule_rfactor;
 const seer_rule seer_rule_rfactor = {
     "rfactor", "a reduction in parts that are combined once", true, SEER_RULE_CPU, apply};
+
+// Of its reduction axes the longest one; of equal ones the first, along which most lies.
+static uint32_t longest_axis(const seer_dag_stage *s) {
+  uint32_t longest = s->n_space;
+  for (uint32_t a = s->n_space; a < (uint32_t)s->n_space + s->n_reduce; a++)
+    if (s->axis[a].extent > s->axis[longest].extent) longest = a;
+  return longest;
+}
+
+static seer_rule_answer apply_blocks(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  const seer_dag_stage *s = &plan->dag->stage[stage];
+  const seer_plan_stage *p = &plan->stage[stage];
+  if (s->n_reduce == 0 || p->is_rewritten || p->is_read_cached || p->part != SEER_PART_NONE ||
+      !seer_plan_needs_tiling(plan, stage))
+    return SEER_RULE_SKIP;
+  int64_t enough = (int64_t)ENOUGH_RESULTS * context->target->gpu.n_processors;
+  uint32_t axis = longest_axis(s);
+  if (seer_plan_space(plan, stage) > enough || !seer_plan_may_split_blocks(plan, stage, axis))
+    return SEER_RULE_SKIP;
+  bool is_taken_in = seer_plan_fusable_reader(plan, stage) >= 0;
+  seer_plan *next = seer_plan_next(context, plan, stage, "splitk");
+  next->rank += 3;  // behind all that need one kernel
+  seer_plan_split_blocks(context, next, stage, axis);
+  next->cursor = stage + 1;  // the parts are next
+  seer_plan_stage *sum = &next->stage[stage + 1];
+  bool is_result =
+      seer_plan_is_output(next, stage + 1) || next->dag->access->readers[stage + 1] == 0;
+  sum->is_decided = true;
+  sum->role = is_taken_in ? SEER_ROLE_INLINE : SEER_ROLE_SIMPLE;
+  sum->place = is_result ? SEER_PLAN_ROOT : SEER_PLAN_FREE;
+  seer_plan_push(context, next);
+  return SEER_RULE_GO_ON;
+}
+
+extern const seer_rule seer_rule_splitk;
+const seer_rule seer_rule_splitk = {"splitk",
+    "a product's reduction in parts over the grid, and a kernel that adds them up", false,
+    SEER_RULE_GPU, apply_blocks};

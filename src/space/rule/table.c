@@ -6,8 +6,8 @@
 
 extern const seer_rule seer_rule_const, seer_rule_inline, seer_rule_const_index,
     seer_rule_transform, seer_rule_rfactor, seer_rule_cache_read, seer_rule_cache_write,
-    seer_rule_crossthread, seer_rule_fetch, seer_rule_block, seer_rule_fuse, seer_rule_tile,
-    seer_rule_turn, seer_rule_simple;
+    seer_rule_crossthread, seer_rule_splitk, seer_rule_fetch, seer_rule_block, seer_rule_fuse,
+    seer_rule_tile, seer_rule_turn, seer_rule_simple;
 
 const seer_rule *const seer_rule_table[] = {
     // what is known when compiling is no stage of the kernel: before everything
@@ -16,6 +16,7 @@ const seer_rule *const seer_rule_table[] = {
     &seer_rule_const_index,  // stops: a transform is never tiled
     &seer_rule_transform,  // likewise, where it is no reduction
     &seer_rule_crossthread,  // goes on: the same reduction, an item each result, competes
+    &seer_rule_splitk,  // before cache-write, of which its parts are to be
     &seer_rule_rfactor,  // before tiling: its parts are plain reductions
     &seer_rule_cache_read,  // decides the operand's copy, then the same stage is tried again
     &seer_rule_cache_write,  // gives fuse a reader where there is none

@@ -279,14 +279,40 @@ static void fill_parallel(const maker *m, seer_frame *frame) {
   }
 }
 
+// Of the kernels that reduce in parts the least number of blocks.
+static int64_t blocks_of_parts(const maker *m, const seer_frame *frame) {
+  int64_t least = INT64_MAX;
+  for (uint32_t k = 0; k < m->sketch->n_split; k++) {
+    uint32_t sum = m->sketch->knob[m->sketch->split_knob[k]].stage;
+    least = seer_min_i64(least, seer_frame_parts(frame, sum - 1u));
+  }
+  return least;
+}
+
+// The default with that value of the numbers of parts, or the least that may be asked for.
+static bool fill_items(const maker *m, uint16_t parts, bool is_least, seer_frame *frame) {
+  if (is_least) seer_draw_least_items(m->list, m->sketch, m->out->knob);
+  for (uint32_t k = 0; k < m->sketch->n_split; k++) m->out->knob[m->sketch->split_knob[k]] = parts;
+  const seer_sketch *sketch = seer_sketch_of(m->list, m->out);
+  for (uint32_t s = 0; s < sketch->dag->n_stage && !is_least; s++)
+    seer_draw_items(sketch, s, NULL, m->out->knob);
+  seer_frame_normalise(m->list, m->out, frame);
+  return seer_frame_check(m->list, frame) == SEER_REJECT_NONE;
+}
+
+// Of the numbers of parts the first with which all processors have a block.
 static void fill_gpu(const maker *m) {
-  for (uint32_t s = 0; s < m->sketch->dag->n_stage; s++)
-    seer_draw_items(m->sketch, s, NULL, m->out->knob);
-  seer_frame frame;
-  seer_frame_normalise(m->list, m->out, &frame);
-  if (seer_frame_check(m->list, &frame) == SEER_REJECT_NONE) return;
-  seer_draw_least_items(m->list, m->sketch, m->out->knob);
-  seer_frame_normalise(m->list, m->out, &frame);
+  const seer_sketch *s = m->sketch;
+  uint32_t n_value = s->n_split > 0 ? s->knob[s->split_knob[0]].n_values : 1;
+  int64_t enough = (int64_t)m->list->target->gpu.n_processors;
+  bool is_valid = false;
+  for (int is_least = 0; is_least < 2 && !is_valid; is_least++) {
+    for (uint32_t v = 0; v < n_value; v++) {
+      seer_frame frame;
+      is_valid = fill_items(m, (uint16_t)v, is_least, &frame);
+      if (is_valid && blocks_of_parts(m, &frame) >= enough) return;
+    }
+  }
 }
 
 void seer_schedule_default(const seer_sketch_list *list, uint32_t sketch, seer_schedule *out) {

@@ -56,13 +56,18 @@ static int64_t draw_budget(const maker *m, int64_t least, uint32_t doublings, in
   return m->rng ? least << seer_rng_below(m->rng, doublings + 1) : usual;
 }
 
+// Parts of a reduction are for the grid alone.
+static bool is_cut(const maker *m, uint32_t axis) {
+  return m->stage->factor[axis][ITEM] != SEER_NO_KNOB;
+}
+
 static void fill_space(const maker *m) {
   int64_t items = draw_budget(m, 32, 4, DEFAULT_ITEMS), sums = draw_budget(m, 1, 6, DEFAULT_SUMS);
   uint32_t n = 0;
-  for (uint32_t a = 0; a < m->dag->n_space; a++) n += m->dag->axis[a].extent > 1;
+  for (uint32_t a = 0; a < m->dag->n_space; a++) n += is_cut(m, a);
   for (uint32_t a = m->dag->n_space; a-- > 0;) {  // the last axis first: neighbours are items
     int64_t left = m->dag->axis[a].extent;
-    if (left == 1) continue;
+    if (!is_cut(m, a)) continue;
     bool is_exact = m->rng && seer_rng_chance(m->rng, EXACT_SHARE), is_last = --n == 0;
     // Of what is left of the budgets the axis takes all where it is the outermost one, else a part.
     int64_t row = is_last || (m->rng && seer_rng_chance(m->rng, 0.5)) ? items : DEFAULT_ROW_ITEMS;

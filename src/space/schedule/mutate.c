@@ -165,7 +165,7 @@ seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng,
       reject = jump(list, rng, parent, out, frame);
     } else {
       *out = *parent;
-      seer_draw draw = {list, list->sketch[parent->sketch], rng, out->knob};
+      seer_draw draw = {list, seer_sketch_of(list, out), rng, out->knob};
       if (!mutate_once(&draw)) continue;
       reject = finish(list, out, frame);
     }

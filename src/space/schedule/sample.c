@@ -19,7 +19,11 @@ seer_reject seer_schedule_sample(const seer_sketch_list *list, uint32_t sketch, 
     memset(out, 0, sizeof *out);
     out->sketch = (uint16_t)sketch;
     out->n = (uint16_t)s->n_knob;
-    seer_draw draw = {list, s, rng, out->knob};
+    for (uint32_t k = 0; k < s->n_split; k++) {
+      uint16_t knob = s->split_knob[k];
+      out->knob[knob] = (uint16_t)seer_rng_below(rng, s->knob[knob].n_values);
+    }
+    seer_draw draw = {list, seer_sketch_of(list, out), rng, out->knob};
     for (uint32_t k = 0; k < s->n_order; k++) {
       uint32_t stage = s->order[k];
       seer_draw_stage(&draw, stage);

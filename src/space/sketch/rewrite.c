@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dag/edit.h"
-#include "space/rule.h"
+#include "space/sketch/split.h"
 
 bool seer_plan_has_room(const seer_plan *plan) {
   return plan->dag->n_stage < SEER_DAG_MAX_STAGES &&
@@ -65,6 +65,22 @@ static seer_expr guard_load(void *user, seer_expr_pool *to, const seer_expr_node
       to, (seer_dtype)load->dtype, load->ref, index, load->n_index, predicate, otherwise);
 }
 
+seer_expr seer_split_body(
+    seer_dag *dag, const seer_dag_stage *was, const seer_expr *map, seer_expr predicate) {
+  seer_expr_pool *pool = &dag->expr;
+  guard g = {.dag = dag, .predicate = predicate};
+  seer_expr body = seer_expr_copy(pool, pool, was->body[0], map, dag->n_var, guard_load, &g);
+  if (!predicate.i) return body;
+  seer_dtype dtype = dag->buf[was->out[0]].dtype;
+  seer_expr neutral =
+      seer_expr_scalar(pool, dtype, seer_combiner_identity(was->combiner, 0, dtype));
+  g.as_zero = true;
+  seer_expr at_zero = seer_expr_copy(pool, pool, was->body[0], map, dag->n_var, guard_load, &g);
+  // Guarded loads give 0 outside; if that makes the body neutral by itself, nothing is to be
+  // selected.
+  return at_zero.i == neutral.i ? body : seer_expr_select(pool, predicate, body, neutral);
+}
+
 void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
     uint32_t axis, int64_t factor, bool is_inner, const char *name) {
   seer_dag *dag = seer_plan_open_slot(context, plan, stage);
@@ -91,21 +107,10 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
   seer_expr at = seer_expr_binary(
       pool, SEER_EXPR_ADD, seer_expr_binary(pool, SEER_EXPR_MUL, outer, step), inner);
   map[old.var0 + axis] = at;
-  guard g = {.dag = dag};
-  seer_dtype dtype = dag->buf[old.out[0]].dtype;
-  if (rest * factor != extent) {
-    g.predicate = seer_expr_binary(pool, SEER_EXPR_LT, at, seer_expr_i(pool, extent));
-  }
-  seer_expr body = seer_expr_copy(pool, pool, old.body[0], map, dag->n_var, guard_load, &g);
-  if (g.predicate.i) {
-    seer_expr neutral =
-        seer_expr_scalar(pool, dtype, seer_combiner_identity(old.combiner, 0, dtype));
-    g.as_zero = true;
-    seer_expr at_zero = seer_expr_copy(pool, pool, old.body[0], map, dag->n_var, guard_load, &g);
-    // Guarded loads give 0 outside; if that makes the body neutral by itself, nothing is to be
-    // selected.
-    if (at_zero.i != neutral.i) body = seer_expr_select(pool, g.predicate, body, neutral);
-  }
+  seer_expr predicate = {0};
+  if (rest * factor != extent)
+    predicate = seer_expr_binary(pool, SEER_EXPR_LT, at, seer_expr_i(pool, extent));
+  seer_expr body = seer_split_body(dag, &old, map, predicate);
   uint32_t parts = seer_dag_set_body(dag, stage, old.combiner, &body, 1);
   memcpy(axes, old.axis, n_space * sizeof axes[0]);
   axes[n_space] = dag->stage[stage].axis[lane];

@@ -455,6 +455,7 @@ seer_sketch *seer_skeleton_build(
     stage->partner = plan->stage[s].partner;
     stage->fuse_level = plan->stage[s].fuse_level;
     stage->prefix = plan->stage[s].prefix;
+    stage->grid_axes = plan->stage[s].grid_axes;
     stage->location_knob = stage->parallel_knob = stage->unroll_knob = SEER_NO_KNOB;
     stage->items_knob = stage->width_knob = stage->pad_knob = SEER_NO_KNOB;
     stage->vector_lanes = lanes_of(b, s);

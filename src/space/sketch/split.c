@@ -7,25 +7,10 @@
 #include <string.h>
 
 #include "dag/edit.h"
-#include "space/rule.h"
-#include "space/schedule/factorise.h"
+#include "space/sketch/split.h"
 
 // Of one sketch: each is a copy of a DAG of some 16 KiB.
 #define MAX_VARIANTS 512
-
-// What the reduction was, in the pool of its DAG and of all copies.
-struct seer_plan_split {
-  seer_dag_stage was;
-  seer_plan_part part;
-  int64_t extent;  // of all its reduction axes
-  uint32_t n_length;
-  uint16_t length[SEER_FACTORISE_MAX_INNERMOST];
-};
-
-uint32_t seer_plan_split_lengths(const seer_plan_split *split, const uint16_t **out_length) {
-  *out_length = split->length;
-  return split->n_length;
-}
 
 // ---- the fused index
 
@@ -66,8 +51,7 @@ static seer_expr axis_of(const fused *f, int64_t step, int64_t extent, bool is_f
 
 // ---- the two stages
 
-// Makes stage `parts` and the one behind it for this inner length.
-static void fill(seer_dag *dag, const seer_plan_split *split, uint32_t parts, int64_t length) {
+void seer_split_fill(seer_dag *dag, const seer_plan_split *split, uint32_t parts, int64_t length) {
   const seer_dag_stage *was = &split->was;
   seer_expr_pool *pool = &dag->expr;
   uint32_t n = was->n_space, n_old = n + was->n_reduce;
@@ -113,13 +97,23 @@ static uint32_t list_lengths(int64_t extent, uint16_t *out) {
   return n;
 }
 
+bool seer_split_has_room(const seer_plan *plan, uint32_t n_length) {
+  for (uint32_t k = 0; k < plan->n_split; k++) n_length *= plan->split[k]->n_length;
+  return n_length <= MAX_VARIANTS && plan->n_split < SEER_SKETCH_MAX_SPLITS &&
+      seer_plan_has_room(plan);
+}
+
+void seer_split_add(seer_plan *plan, uint32_t stage, const seer_plan_split *split) {
+  plan->split_stage[plan->n_split] = (uint8_t)stage;
+  plan->split[plan->n_split++] = split;
+}
+
 bool seer_plan_may_split(const seer_plan *plan, uint32_t stage) {
   const seer_dag_stage *s = &plan->dag->stage[stage];
   uint16_t length[SEER_FACTORISE_MAX_INNERMOST];
   uint32_t n = list_lengths(seer_plan_reduce(plan, stage), length);
-  for (uint32_t k = 0; k < plan->n_split; k++) n *= plan->split[k]->n_length;
-  return n <= MAX_VARIANTS && plan->n_split < SEER_SKETCH_MAX_SPLITS && seer_plan_has_room(plan) &&
-      s->n_space < SEER_MAX_RANK && s->n_space + 2 <= SEER_DAG_MAX_AXES;
+  return seer_split_has_room(plan, n) && s->n_space < SEER_MAX_RANK &&
+      s->n_space + 2 <= SEER_DAG_MAX_AXES;
 }
 
 void seer_plan_split_reduction(
@@ -136,26 +130,13 @@ void seer_plan_split_reduction(
   axes[n] = axes[n + 1] = (seer_dag_axis){"part", 1, SEER_AXIS_OTHER};
   seer_dag_insert_stage(dag, stage, seer_arena_printf(context->arena, "%s.part", split->was.name),
       SEER_STAGE_REDUCE_LOCAL, axes, n + 1, 1);
-  fill(dag, split, stage, split->length[0]);
+  seer_split_fill(dag, split, stage, split->length[0]);
   seer_plan_stage *p = &plan->stage[stage], *whole = &plan->stage[stage + 1];
   p->prefix = seer_arena_printf(context->arena, "%s.part", whole->prefix);
   p->is_rewritten = whole->is_rewritten = true;
   p->part = part;
   p->open_axes = (uint16_t)(3u << n);
   whole->open_axes = (uint16_t)(1u << n);
-  plan->split_stage[plan->n_split] = (uint8_t)stage;
-  plan->split[plan->n_split++] = split;
+  seer_split_add(plan, stage, split);
   seer_dag_finish(dag);
-}
-
-const seer_dag *seer_plan_variant(
-    const seer_rule_context *context, const seer_plan *plan, const uint16_t *value) {
-  seer_arena *scratch = seer_arena_create("variant");
-  seer_dag *dag = seer_dag_clone(plan->dag, scratch);
-  for (uint32_t k = 0; k < plan->n_split; k++)
-    fill(dag, plan->split[k], plan->split_stage[k], plan->split[k]->length[value[k]]);
-  seer_dag_finish(dag);
-  const seer_dag *sealed = seer_dag_seal(dag, context->arena);
-  seer_arena_destroy(scratch);
-  return sealed;
 }

@@ -7,7 +7,12 @@ typedef struct {
   uint32_t n[2];  // spatial axes, reduction axes
   uint8_t axis[2][SEER_DAG_MAX_AXES];
   uint16_t knob[2][SEER_MAX_LEVELS][SEER_DAG_MAX_AXES];
+  uint16_t grid;  // bit a: a block has one index of the axis, so that only the outermost level cuts
 } cuts;
+
+static bool is_of_grid(const cuts *c, uint32_t kind, uint32_t k) {
+  return kind == 0 && (c->grid >> c->axis[0][k] & 1);
+}
 
 // Adds the loops of one level to `to`, the stage itself or its reader. Without knobs (is_implied)
 // they run over what the less significant ones leave.
@@ -18,6 +23,7 @@ static void add_level(
   const uint16_t *knob = c->knob[level->is_reduce][level->level],
                  *with = c->knob[level->is_reduce][level->with];
   for (uint32_t k = 0; k < c->n[level->is_reduce]; k++) {
+    if (!is_implied && level->level > 0 && is_of_grid(c, level->is_reduce, k)) continue;
     seer_sketch_loop loop = {.axis = c->axis[level->is_reduce][k],
         .knob = is_implied ? SEER_NO_KNOB : knob[k],
         .knob2 = level->with ? with[k] : SEER_NO_KNOB,
@@ -32,7 +38,9 @@ static void add_knobs(seer_skeleton *b, uint32_t stage, cuts *c) {
     uint32_t n_level = kind ? (uint32_t)levels->n_reduce : (uint32_t)levels->n_space;
     for (uint32_t level = 1; level < n_level; level++) {
       for (uint32_t k = 0; k < c->n[kind]; k++)
-        c->knob[kind][level][k] = seer_skeleton_factor(b, stage, c->axis[kind][k], level);
+        c->knob[kind][level][k] = is_of_grid(c, kind, k)
+            ? SEER_NO_KNOB
+            : seer_skeleton_factor(b, stage, c->axis[kind][k], level);
     }
     if (kind) continue;
     for (uint32_t l = 0; l < c->levels->n_loop; l++) {
@@ -59,6 +67,7 @@ void seer_skeleton_tiled(seer_skeleton *b, uint32_t stage) {
   seer_sketch_stage *mine = &b->sketch->stage[stage], *other = &b->sketch->stage[owner];
   cuts *c = SEER_NEW(b->context->arena, cuts);
   c->levels = seer_levels_of(b->context->target->kind);
+  c->grid = b->plan->stage[owner].grid_axes;
   c->n[0] = seer_skeleton_axes(b, stage, false, c->axis[0]);
   c->n[1] = seer_skeleton_axes(b, stage, true, c->axis[1]);
   for (uint32_t k = 0; k < c->n[1]; k++) c->knob[1][0][k] = SEER_NO_KNOB;

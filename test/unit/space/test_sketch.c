@@ -302,6 +302,43 @@ static void test_split_dags_are_equal(void **state) {
   }
 }
 
+// A product in parts over a GPU's grid, and the parts added up: any number of parts, a last one
+// that is shorter, padding within the product, an axis among others, a reader that takes the sum
+// in.
+static void test_dags_in_parts_are_equal(void **state) {
+  (void)state;
+  static const char *const text[] = {
+      "dag product {\n  input $A f32[5, 116]\n  weight $W f32[7, 116]\n"
+      "  stage C role anchor [m<5, n<7] sum[k<116] = $A[m, k] * $W[n, k]\n"
+      "  stage relu role epilogue [m<5, n<7] = max($C[m, n], 0.0)\n  output $relu\n}\n",
+      "dag conv {\n  input $x f32[6, 5, 29]\n  weight $W f32[3, 3, 29, 4]\n"
+      "  stage C role anchor [y<6, x<5, o:out_channel<4]"
+      " sum[ky<3, kx<3, c:in_channel<29] ="
+      " $W[ky, kx, c, o] * ($x[y + ky - 1, x + kx - 1, c]"
+      " if (y + ky >= 1) & (y + ky < 7) & ((x + kx >= 1) & (x + kx < 6)) else 0.0)\n"
+      "  output $C\n}\n",
+      "dag more {\n  input $A f32[4, 48]\n  weight $W f32[48, 6]\n"
+      "  stage C role anchor [m<4, n<6] sum[k<48] = $A[m, k] * $W[k, n] + 1.0\n  output $C\n}\n"};
+  seer_arena *targets = seer_arena_create("targets");
+  seer_target target;
+  must(seer_target_parse("cuda:sm_80", targets, &target));
+  for (size_t i = 0; i < SEER_COUNT_OF(text); i++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_dag *dag = space_parse(arena, text[i]);
+    uint32_t n = compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, i);
+    print_message("%s: %u DAGs\n", dag->name, n);
+    assert_true(n >= 3);
+    seer_arena_destroy(arena);
+  }
+  for (uint64_t seed = 0; seed < 100; seed++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_dag *dag = random_dag_of(seed, arena);
+    compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, seed);
+    seer_arena_destroy(arena);
+  }
+  seer_arena_destroy(targets);
+}
+
 // A transform in the manner of Winograd's: V[e] = sum over r of B[e, r] * x[.. + r], B an
 // expression of the indices. Its index axes are unrolled into the tile; the loops compute what the
 // DAG says, random schedules too.
@@ -386,6 +423,7 @@ int main(void) {
       cmocka_unit_test(test_names_are_unique),
       cmocka_unit_test(test_rewritten_dags_are_equal),
       cmocka_unit_test(test_split_dags_are_equal),
+      cmocka_unit_test(test_dags_in_parts_are_equal),
       cmocka_unit_test(test_lanes_in_two_steps),
       cmocka_unit_test(test_parts_of_all_combiners),
       cmocka_unit_test(test_transform),

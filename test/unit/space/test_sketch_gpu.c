@@ -1,5 +1,6 @@
 // test_sketch_gpu.c - what the rules give for a GPU: signatures word for word, the counts of TVM's
-// tests of CUDA's sketches, knobs by name, schedules as text, and what is refused by arithmetic.
+// tests of CUDA's sketches, knobs by name, schedules as text, the parts of split K, and what is
+// refused by arithmetic.
 #include <string.h>
 
 #include "space/block_shape.h"
@@ -18,21 +19,21 @@ static void signatures_are_these(void **state) {
     const char *net, *signature;
     uint32_t n, n_ansor;  // 0: as many
   } cases[] = {
-      {"matmul", "direct/cachewrite(C)/fetch(C)/fuse@1(C)", 1, 0},
-      {"matmul_8_8_512", "direct/crossthread(C)", 2, 0},
-      {"chained_matmul", NULL, 1, 0},
+      {"matmul", "direct/cachewrite(C)/fetch(C)/fuse@1(C)", 2, 1},
+      {"matmul_8_8_512", "direct/crossthread(C)", 3, 2},
+      {"chained_matmul", NULL, 4, 1},
       {"conv_nchw", NULL, 1, 0},
       {"pool", "direct/simple(max)", 1, 0},
       {"min_rows", NULL, 2, 0},
       {"softmax", NULL, 4, 0},
       {"scalar_sum", NULL, 2, 0},
       // beyond TVM's
-      {"gemm_relu", "direct/simple(relu)/fetch(C)/fuse@1(C)", 1, 0},
-      {"conv", "direct/simple(relu)/inline(bias)/fetch(conv)/fuse@1(conv)/inline(pad)", 3, 1},
+      {"gemm_relu", "direct/simple(relu)/fetch(C)/fuse@1(C)", 2, 1},
+      {"conv", "direct/simple(relu)/inline(bias)/fetch(conv)/fuse@1(conv)/inline(pad)", 4, 1},
       {"bn_relu_conv", "direct/cachewrite(conv)/fetch(conv)/fuse@1(conv)/inline(act)/inline(scale)",
-          1, 0},
+          2, 1},
       {"softmax_rows", NULL, 4, 0},
-      {"attention", NULL, 4, 0},
+      {"attention", NULL, 16, 4},
   };
   for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
     for (seer_space_kind space = SEER_SPACE_FULL; space < SEER_SPACE_COUNT; space++) {
@@ -71,6 +72,83 @@ static void schedules_are_text(void **state) {
   seer_status status = seer_schedule_parse(list, "wrong", wrong, strlen(wrong), &none);
   assert_non_null(strstr(seer_status_message(status), "3 is no width of pad.fetch: 1, 2, 4"));
   seer_status_free(status);
+  seer_arena_destroy(arena);
+}
+
+// ---- split K
+
+// Which numbers of parts there are: divisors, and powers of two where there is none near.
+static void parts_are_these(void **state) {
+  (void)state;
+  static const struct {
+    int64_t k;
+    const char *parts;
+  } cases[] = {{512, "2 4 8 16"}, {768, "2 3 4 6 8 12 16"}, {96, "2 3 4 6"}, {116, "2 4"},
+      {232, "2 4 8"}, {331, "2 4 8 16"}, {33, ""}, {35, "2"}, {31, "2"}, {13, ""}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_target target = gpu("cuda:sm_80", arena);
+    const char *text = seer_arena_printf(arena,
+        "dag product {\n  input $A f32[64, %d]\n  weight $W f32[%d, 64]\n"
+        "  stage C role anchor [m<64, n<64] sum[k<%d] = $A[m, k] * $W[k, n]\n  output $C\n}\n",
+        (int)cases[i].k, (int)cases[i].k, (int)cases[i].k);
+    seer_sketch_list *list =
+        space_sketches(arena, space_parse(arena, text), &target, SEER_SPACE_FULL);
+    const char *parts = "";
+    if (list->n > 1) {
+      const seer_sketch *sketch = list->sketch[1];
+      assert_string_equal(sketch->signature, "direct/splitk(C)/cachewrite(C)/fetch(C)/fuse@1(C)");
+      const seer_knob *knob = &sketch->knob[sketch->split_knob[0]];
+      assert_string_equal(knob->name, "C.sum.rfactor");
+      for (uint32_t v = 0; v < knob->n_values; v++)
+        parts = seer_arena_printf(arena, "%s%s%u", parts, v > 0 ? " " : "", knob->number[v]);
+    }
+    if (strcmp(parts, cases[i].parts) != 0)
+      fail_msg("%d: parts \"%s\", not \"%s\"", (int)cases[i].k, parts, cases[i].parts);
+    seer_arena_destroy(arena);
+  }
+}
+
+// Parts are blocks and nothing else: whatever the knobs, a block has one of them, and with the same
+// factors there are as many times the blocks as there are parts. The sum and the DAG's own reader
+// are one kernel behind it. By default there are no more parts than give each processor a block.
+static void parts_are_blocks(void **state) {
+  (void)state;
+  static const char text[] =
+      "dag product {\n  input $A f32[128, 768]\n  weight $W f32[768, 256]\n"
+      "  stage C role anchor [m<128, n<256] sum[k<768] = $A[m, k] * $W[k, n]\n"
+      "  stage relu role epilogue [m<128, n<256] = max($C[m, n], 0.0)\n  output $relu\n}\n";
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = gpu("cuda:a100", arena);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, text), &target, SEER_SPACE_FULL);
+  assert_int_equal(list->n, 2);
+  assert_int_equal(list->sketch[0]->n_split, 0);
+  const seer_sketch *sketch = list->sketch[1];
+  const seer_knob *knob = &sketch->knob[sketch->split_knob[0]];
+  seer_schedule s;
+  seer_frame frame;
+  seer_schedule_default(list, 1, &s);
+  seer_frame_make(list, &s, &frame);
+  assert_int_equal(frame.n_root, 2);
+  // 128 x 256 by tiles of 64 x 64 are 8 blocks: of 108 processors most are had by 16 parts.
+  assert_int_equal(seer_frame_parts(&frame, frame.root[0]), 8 * 16);
+  seer_rng rng;
+  seer_rng_init(&rng, 5);
+  uint32_t n_drawn[16] = {0};
+  for (int n = 0; n < 2000; n++) {
+    if (seer_schedule_sample(list, 1, &rng, &s, NULL) != SEER_REJECT_NONE) continue;
+    n_drawn[s.knob[sketch->split_knob[0]]]++;
+    int64_t one = 0;
+    for (uint16_t v = 0; v < knob->n_values && n < 20; v++) {
+      s.knob[sketch->split_knob[0]] = v;
+      seer_frame_make(list, &s, &frame);
+      int64_t blocks = seer_frame_parts(&frame, frame.root[0]);
+      if (v == 0) one = blocks / knob->number[0];
+      assert_int_equal(blocks, one * knob->number[v]);
+    }
+  }
+  for (uint32_t v = 0; v < knob->n_values; v++) assert_in_range(n_drawn[v], 150, 2000);
   seer_arena_destroy(arena);
 }
 
@@ -123,6 +201,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(signatures_are_these),
       cmocka_unit_test(schedules_are_text),
+      cmocka_unit_test(parts_are_these),
+      cmocka_unit_test(parts_are_blocks),
       cmocka_unit_test(limits_are_arithmetic),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
