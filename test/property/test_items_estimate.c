@@ -14,7 +14,7 @@
 #include "support/test.h"
 
 #define N_PAIRS 600
-#define N_TRAFFIC 400
+#define N_TRAFFIC 800
 
 static const char *const target_texts[] = {
     "cuda:h200", "cuda:v100", "cuda:sm_86", "opencl:generic"};
