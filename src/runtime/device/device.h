@@ -86,8 +86,8 @@ typedef struct {
 
   // ---- without a device
   seer_rt_code (*count)(uint32_t *out_n, char *message, size_t message_bytes);
-  // Devices are numbered as the driver has them; the same number is the same device as long as the
-  // machine stays as it is.
+  // Devices are numbered as the driver has them (OpenCL: by kind, opencl.h); the same number is the
+  // same device as long as the machine stays as it is.
   seer_rt_code (*describe)(
       uint32_t index, seer_device_info *out, char *message, size_t message_bytes);
 

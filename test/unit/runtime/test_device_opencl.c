@@ -1,8 +1,11 @@
 // OpenCL's row of devices, on PoCL's (the processor): all that every row must do, binaries and
 // texts, and what refusals say.
 // SEER_TEST: timeout=120 cost=5
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "support/device_check.h"
 #include "support/test.h"
@@ -56,6 +59,35 @@ static void launches_have_all_arguments(void **state) {
   is->close(device);
 }
 
+static uint64_t mapped_bytes(void) {
+  unsigned long long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%llu", &pages), 1);
+  fclose(file);
+  return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+// Four times as much, one after the other, as there is room for.
+static void what_is_let_go_comes_back(void **state) {
+  const device_case *c = *state;
+  const seer_device_driver *is = c->driver;
+  struct rlimit before, limit;
+  seer_device *device;
+  void *memory;
+  assert_int_equal(is->open(0, &device, says, sizeof says), SEER_RT_OK);
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  limit = (struct rlimit){mapped_bytes() + (1u << 30), before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+  for (int k = 0; k < 64; k++) {
+    if (is->alloc(device, 64u << 20, &memory, says, sizeof says) != SEER_RT_OK)
+      fail_msg("number %d: %s", k, says);
+    is->free(device, memory);
+  }
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+  is->close(device);
+}
+
 static void rows_are_found_by_name(void **state) {
   (void)state;
   assert_ptr_equal(seer_device_driver_find("opencl"), &seer_device_opencl);
@@ -83,6 +115,7 @@ int main(void) {
       cmocka_unit_test_prestate(device_check_fork, &pocl),
       cmocka_unit_test(texts_that_do_not_compile_say_why),
       cmocka_unit_test_prestate(launches_have_all_arguments, &pocl),
+      cmocka_unit_test_prestate(what_is_let_go_comes_back, &pocl),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
