@@ -1,5 +1,5 @@
 // gpu_order.c - the estimate's order of GPU kernels against measured times, without a device.
-//   zcat bench/gpu/products-h200.jsonl.gz | gpu_order [--all] [--rows]
+//   zcat bench/gpu/products-h200.jsonl.gz | gpu_order [--all] [--rows | --choice]
 // Of the products of the table (bench/gpu/shapes.py, doc/decisions/81) the schedule of the same tiles
 // is made here, and what the estimate says of it for an H200 is held against the time: by shape
 // Spearman's rank correlation, how much slower than the best of them the first one and the best of
@@ -7,6 +7,9 @@
 // Parts of a block's items, swizzles and kernels that begin early are left out: the space has none of
 // that. By default, so are fetches ahead, splits of K, and tiles that lie by depth; --all has these,
 // as far as the profile can be told (test/support/gpu_measured.h).
+// --choice: of each shape the default schedule and the untuned choice, what the estimate says of them,
+// and the times of the three measured kernels (of one part, without fetches ahead) whose tiles are most
+// like theirs, with how far they are: doublings of items, sums and steps.
 // --rows: each as a row of C, for the test's sample, and nothing else.
 #include <jansson.h>
 #include <math.h>
@@ -15,6 +18,8 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "learn/feature.h"
+#include "search/unmeasured.h"
 #include "support/gpu_measured.h"
 
 
@@ -34,6 +39,7 @@ enum { MOST = 2000 };
 typedef struct {
   uint32_t n, n_left_out;
   double estimate[MOST], us[MOST], registers[MOST], resident[MOST];
+  gpu_measured row[MOST];
 } column;
 static column columns[SEER_COUNT_OF(shapes)];
 
@@ -96,23 +102,102 @@ static void take(const json_t *line, const seer_target *target, bool is_all, boo
       continue;
     }
     if (is_rows) print_row(name, &p);
+    c->row[c->n] = p;
     c->us[c->n] = p.us;
     double registers = json_number_value(json_object_get(line, "registers"));
     c->registers[c->n] = fabs(kernels[0].estimated_registers / registers - 1);
     double resident = json_number_value(json_object_get(line, "resident"));
     c->resident[c->n] = fabs(kernels[0].resident / resident - 1);
     c->estimate[c->n++] = 1e6 * seer_kernels_seconds(kernels, n, target);
-    if (getenv("SEER_ORDER_LINES")) {
-      const seer_kernel_profile *k = &kernels[0];
-      printf("%s us %.2f est %.2f blocks %g items %g fma %g issues %g turns %g gt %g req %g sect %g l2 %g "
-             "steps %g near %g l2w %g dw %g fl2 %g fd %g reg %g (%g) sums %g ops %g depth %g loads %g res %g (%g) ends %g\n",
-          name, p.us, c->estimate[c->n - 1], k->blocks, k->items, k->fmas, k->issues, k->turns, k->group_turns,
-          k->requests, k->sectors, k->l2_bytes, k->steps, k->near_waits, k->l2_waits, k->dram_waits,
-          k->fetch_l2_waits, k->fetch_dram_waits, k->estimated_registers, registers, k->sums, k->operands, k->depth, k->loads, k->resident, resident,
-          seer_kernel_cycles(k, &target->gpu) / 1980);
+  }
+}
+
+// ---- what is chosen
+
+static double doublings(const gpu_measured *a, const gpu_measured *b) {
+  const double x[] = {a->of_m[1], a->of_n[1], (double)a->of_m[0] * a->of_m[2] * a->of_m[3],
+      (double)a->of_n[0] * a->of_n[2] * a->of_n[3], (double)a->of_k[0] * a->of_k[1]};
+  const double y[] = {b->of_m[1], b->of_n[1], (double)b->of_m[0] * b->of_m[2] * b->of_m[3],
+      (double)b->of_n[0] * b->of_n[2] * b->of_n[3], (double)b->of_k[0] * b->of_k[1]};
+  double sum = 0;
+  for (size_t k = 0; k < SEER_COUNT_OF(x); k++) sum += fabs(log2(x[k] / y[k]));
+  return sum;
+}
+
+static void must(seer_status status) {
+  if (!status) return;
+  fprintf(stderr, "gpu_order: %s\n", seer_status_message(status));
+  exit(2);
+}
+
+static void read_knob(const seer_sketch *sketch, const seer_knob *knob, uint16_t value,
+    gpu_measured *out) {
+  const seer_sketch_stage *stage = &sketch->stage[knob->stage];
+  if (knob->kind != SEER_KNOB_FACTOR || stage->role != SEER_ROLE_TILED) return;
+  uint32_t from_last = sketch->dag->stage[knob->stage].n_space - 1u - knob->axis;
+  if (knob->is_reduce)
+    out->of_k[knob->level - 1] = value;
+  else
+    (from_last == 0 ? out->of_n : out->of_m)[knob->level - 1] = value;
+}
+
+// The default schedule's tiles, or the untuned choice's.
+static void choose(const gpu_measured *of, const seer_target *target, bool is_default,
+    gpu_measured *out, double *out_estimate_s) {
+  seer_arena *arena = seer_arena_create("measured");
+  seer_sketch_list *list;
+  must(seer_sketch_generate(gpu_measured_dag(of, arena), target, SEER_SPACE_FULL, arena, &list));
+  seer_unmeasured_options options = {
+      .sketches = list, .target = target, .seed = 1, .n_drafts = 20000, .n_stale = 4096};
+  seer_unmeasured found;
+  must(seer_unmeasured_find(&options, &found));
+  if (is_default) seer_schedule_default(list, 0, &found.schedule);
+  const seer_nest *nest = seer_summarise(seer_summariser_create(list, arena), &found.schedule);
+  *out_estimate_s = seer_analytic_seconds(nest, target);
+  const seer_sketch *sketch = seer_sketch_of(list, &found.schedule);
+  *out = *of;
+  for (uint32_t i = 0; i < 4; i++) out->of_m[i] = out->of_n[i] = 1;
+  out->of_k[0] = out->of_k[1] = 1;
+  for (uint32_t k = 0; k < sketch->n_knob; k++)
+    read_knob(sketch, &sketch->knob[k], found.schedule.knob[k], out);
+  seer_arena_destroy(arena);
+}
+
+static void print_near(const column *c, const gpu_measured *p) {
+  bool is_taken[MOST] = {false};
+  for (uint32_t k = 0; k < 3; k++) {
+    uint32_t at = MOST;
+    for (uint32_t i = 0; i < c->n; i++) {
+      bool counts = !is_taken[i] && c->row[i].split == 1 && c->row[i].ahead == 0;
+      if (counts && (at == MOST || doublings(&c->row[i], p) < doublings(&c->row[at], p))) at = i;
+    }
+    if (at == MOST) return;
+    is_taken[at] = true;
+    printf(" %.2f (%.1f)", c->row[at].us, doublings(&c->row[at], p));
+  }
+}
+
+static void report_choice(const seer_target *target) {
+  for (uint32_t s = 0; s < SEER_COUNT_OF(shapes); s++) {
+    const column *c = &columns[s];
+    const gpu_measured shape_of = {
+        .m = shapes[s].m, .n = shapes[s].n, .k = shapes[s].k, .split = 1};
+    for (int is_default = 1; is_default >= 0; is_default--) {
+      gpu_measured chosen;
+      double seconds;
+      choose(&shape_of, target, is_default, &chosen, &seconds);
+      printf("%-16s %-8s %2ux%-3u items %2ux%-2u sums %3u deep, estimate %7.2f us; like it, measured:",
+          shapes[s].name, is_default ? "default" : "chosen", chosen.of_m[1], chosen.of_n[1],
+          chosen.of_m[0] * chosen.of_m[2] * chosen.of_m[3],
+          chosen.of_n[0] * chosen.of_n[2] * chosen.of_n[3], chosen.of_k[0] * chosen.of_k[1],
+          1e6 * seconds);
+      print_near(c, &chosen);
+      printf("\n");
     }
   }
 }
+
+// ---- how it orders
 
 static double best_of_first(const column *c, uint32_t n_first) {
   bool is_taken[MOST] = {false};
@@ -158,27 +243,27 @@ static void report(void) {
 }
 
 int main(int argc, char **argv) {
-  bool is_all = false, is_rows = false;
+  bool is_all = false, is_rows = false, is_choice = false;
   for (int k = 1; k < argc; k++) {
     is_all |= strcmp(argv[k], "--all") == 0;
     is_rows |= strcmp(argv[k], "--rows") == 0;
+    is_choice |= strcmp(argv[k], "--choice") == 0;
   }
   seer_arena *arena = seer_arena_create("order");
   seer_target target;
-  seer_status status = seer_target_parse("cuda:h200", arena, &target);
-  if (status) {
-    fprintf(stderr, "gpu_order: %s\n", seer_status_message(status));
-    return 2;
-  }
+  must(seer_target_parse("cuda:h200", arena, &target));
   char *line = NULL;
   size_t cap = 0;
   while (getline(&line, &cap, stdin) > 0) {
     json_t *parsed = json_loads(line, 0, NULL);
-    if (parsed) take(parsed, &target, is_all, is_rows);
+    if (parsed) take(parsed, &target, is_all || is_choice, is_rows);
     json_decref(parsed);
   }
   free(line);
-  if (!is_rows) report();
+  if (is_choice)
+    report_choice(&target);
+  else if (!is_rows)
+    report();
   seer_arena_destroy(arena);
   return 0;
 }

@@ -1,6 +1,7 @@
 // gpu_tasks.c - the tasks of built-in networks on GPUs that need not be here: how many sketches each
 // has, whether its untuned schedule and drawn ones lower, are proved and judged, have code, and come
-// through NVRTC without a spill; and how far the estimate of registers is off.
+// through NVRTC without a spill; and how far the estimates of registers are off, from vector code
+// and from the nest alone.
 //   gpu_tasks [--target cuda:sm_80,cuda:sm_90] [--networks a,b:sequence=384,... | --paper] [--drawn N]
 //             [--compile] [--nvrtc FILE] [--space ansor] [--threads N]
 // --paper: the eight networks of FamilySeer's evaluation. One line a target and network, then what
@@ -138,7 +139,6 @@ static seer_status compile(worker *w, const seer_loop *loop, const char *schedul
       w->error[w->n.n_kernel] = off < 0 ? -off : off;
       double early = p < n_profile ? kernels[p].estimated_registers : 0;
       off = early / cubin.kernel[k].registers - 1;
-      if (getenv("DUMP") && p < n_profile) fprintf(stderr, "REG %u %g %g %g %g %g %g %g %g\n", cubin.kernel[k].registers, estimate, kernels[p].sums, kernels[p].operands, kernels[p].depth, kernels[p].loads, kernels[p].own, kernels[p].items, early);
       w->early_error = SEER_GROW(w->arena, double, w->early_error, w->n.n_kernel, &w->cap_early);
       w->early_error[w->n.n_kernel++] = off < 0 ? -off : off;
     }

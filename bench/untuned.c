@@ -1,8 +1,10 @@
 // untuned.c - what the choice without trials gains by more drafts: for each network and number of drafts the sum
 // over its tasks of weight times estimate, and what finding it took.
-//   untuned [--exact] [--stale N] [--each] NETWORK...
+//   untuned [--exact] [--stale N] [--drafts N] [--each] NETWORK...
+// SEER_TARGET=cuda:h200 untuned ...: of a GPU. What the default schedules of the first sketches are estimated at stands
+// in front.
 // --exact: formulations without an error of their own alone; --stale: tries without a gain that end a task's
-// search (0: none do); --each: also by task, what formulation was chosen and what the best exact one is estimated at
+// search (0: none do); --drafts: this number alone; --each: also by task, what formulation was chosen and what the best exact one is estimated at
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +12,10 @@
 
 #include "base/os.h"
 #include "front/front.h"
+#include "learn/feature.h"
 #include "models/models.h"
 #include "search/unmeasured.h"
+#include "space/nest.h"
 
 static const uint32_t numbers[] = {400, 2000, 5000, 20000, 50000};
 
@@ -26,7 +30,7 @@ typedef struct {
   const seer_target *target;
   seer_arena *arena;
   seer_sketch_list **sketches, **exact;  // by task
-  uint32_t n_stale;
+  uint32_t n_stale, n_drafts;  // n_drafts 0: several
 } bench;
 
 static seer_unmeasured find(const bench *b, uint32_t t, seer_sketch_list *sketches, uint32_t n) {
@@ -57,6 +61,20 @@ static void run(const bench *b, uint32_t n) {
   fflush(stdout);
 }
 
+static void run_defaults(const bench *b) {
+  double sum = 0;
+  for (uint32_t t = 0; t < b->network->n_task; t++) {
+    seer_arena *arena = seer_arena_create("defaults");
+    seer_schedule schedule;
+    seer_schedule_default(b->sketches[t], 0, &schedule);
+    seer_summariser *summariser = seer_summariser_create(b->sketches[t], arena);
+    double seconds = seer_analytic_seconds(seer_summarise(summariser, &schedule), b->target);
+    sum += seconds * b->network->task[t].weight;
+    seer_arena_destroy(arena);
+  }
+  printf("  first defaults: %9.4f ms\n", sum * 1e3);
+}
+
 static void show_each(const bench *b, uint32_t n) {
   for (uint32_t t = 0; t < b->network->n_task; t++) {
     const seer_task *task = &b->network->task[t];
@@ -72,7 +90,7 @@ int main(int argc, char **argv) {
   bool is_exact = false, is_each = false;
   bench b = {.n_stale = 0};
   die(seer_context_create(&context));
-  die(seer_context_find_target(context));
+  die(seer_context_find_any_target(context));
   b.target = seer_context_target(context);
   for (int k = 1; k < argc; k++) {
     if (strcmp(argv[k], "--exact") == 0) {
@@ -81,6 +99,8 @@ int main(int argc, char **argv) {
       is_each = true;
     } else if (strcmp(argv[k], "--stale") == 0 && k + 1 < argc) {
       b.n_stale = (uint32_t)strtoul(argv[++k], NULL, 10);
+    } else if (strcmp(argv[k], "--drafts") == 0 && k + 1 < argc) {
+      b.n_drafts = (uint32_t)strtoul(argv[++k], NULL, 10);
     } else {
       seer_network *network = NULL;
       b.arena = seer_arena_create("untuned");
@@ -97,7 +117,9 @@ int main(int argc, char **argv) {
         }
       }
       printf("%s, %u tasks, %s\n", argv[k], network->n_task, is_exact ? "exact" : "all formulations");
-      for (size_t i = 0; i < SEER_COUNT_OF(numbers) && !is_each; i++) run(&b, numbers[i]);
+      if (!is_each) run_defaults(&b);
+      for (size_t i = 0; i < SEER_COUNT_OF(numbers) && !is_each && !b.n_drafts; i++) run(&b, numbers[i]);
+      if (!is_each && b.n_drafts) run(&b, b.n_drafts);
       if (is_each) show_each(&b, 20000);
       seer_graph_close(network->graph);
       seer_arena_destroy(b.arena);

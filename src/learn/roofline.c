@@ -202,7 +202,8 @@ static double crossing(const seer_dag_io *io, double cold_bytes, double held) {
   return fmax(in, fmax(0, io->written - held));
 }
 
-// Of what a kernel leaves, L2 alone is there for the next one; its rate is no fact of a target.
+// Of what a kernel leaves, L2 alone is there for the next one; its rate bounds what all processors
+// read together, and no schedule has to.
 static seer_roofline of_items(const seer_dag *dag, const seer_target *target, double cold_bytes) {
   const seer_target_gpu *gpu = &target->gpu;
   seer_dag_io io = seer_dag_count_io(dag, MIN_COLD_BYTES);

@@ -2,6 +2,7 @@
 // it counts is what vector code does when all items of a block are run side by side, it is finite
 // and never below the bound of the task, and a device that is better in anything is never slower.
 // SEER_TEST: timeout=200 cost=20
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "learn/feature.h"
 #include "learn/gpu/profile.h"
 #include "learn/roofline.h"
+#include "space/lower.h"
 #include "support/random_programs.h"
 #include "support/test.h"
 
@@ -102,6 +104,54 @@ static void it_counts_what_warps_do(void **state) {
   say("turns of banks", found.group_turns, found.n_group, &median, &near);
   assert_true(median > 0.9 && median < 1.2 && near > 0.75);
   seer_arena_destroy(arena);
+}
+
+// Rows of the second operand lie by their steps, and items side by side read row by row: all from
+// one bank, if nothing is between rows.
+static const char turned[] =
+    "dag product {\n  input $A f32[64, 64]\n  input $B f32[64, 64]\n"
+    "  stage C role anchor [m:m<64, n:n<64] sum[k:k<64] = $A[m, k] * $B[n, k]\n  output $C\n}\n";
+
+static void conflicts_of_banks_are_those_of_warps(void **state) {
+  (void)state;
+  static const uint32_t pads[] = {0, 1, 4};
+  double turns[3];
+  for (size_t k = 0; k < SEER_COUNT_OF(pads); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    const seer_gen_machine machine = seer_gen_machine_of_items();
+    seer_target target;
+    seer_dag *dag;
+    seer_sketch_list *list;
+    seer_schedule schedule;
+    seer_loop *loop;
+    seer_vec_code *code;
+    seer_vec_traffic traffic = {0};
+    seer_rng rng;
+    seer_rng_init(&rng, 1);
+    must(seer_target_parse("cuda:sm_80", arena, &target));
+    must(seer_dag_parse("turned", turned, strlen(turned), arena, &dag));
+    must(seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list));
+    const char *text = seer_arena_printf(arena,
+        "sched \"direct/cachewrite(C)/fetch(C)/fuse@1(C)\" {\n  split C.m 1:1 2:4 3:1 4:1\n"
+        "  split C.n 1:1 2:32 3:1 4:1\n  split C.k 1:32 2:1\n  width A.fetch 1\n  pad A.fetch 0\n"
+        "  width B.fetch 1\n  pad B.fetch %u\n  unroll C 0\n}\n",
+        pads[k]);
+    must(seer_schedule_parse(list, "turned", text, strlen(text), &schedule));
+    must(seer_loop_lower(list, &schedule, arena, &loop));
+    const loop_expect *expect = loop_expect_make(list, 1, arena);
+    void **data = loop_expect_data(expect, list->sketch[0], loop, arena);
+    must(seer_gen_code(loop, &machine, "f", arena, &code));
+    must(seer_vec_eval_traffic(code, data, &rng, &traffic));
+    seer_kernel_profile kernel;
+    const seer_nest *nest = seer_summarise(seer_summariser_create(list, arena), &schedule);
+    assert_int_equal(seer_profile_kernels(nest, &target, &kernel), 1);
+    turns[k] = kernel.blocks * kernel.group_turns;
+    print_message(
+        "pad %u: %g turns, of warps %" PRIu64 "\n", pads[k], turns[k], traffic.group_turns);
+    assert_true(turns[k] == (double)traffic.group_turns);
+    seer_arena_destroy(arena);
+  }
+  assert_true(turns[1] * 4 < turns[0] && turns[2] < turns[0]);
 }
 
 // ---- what it comes to
@@ -242,6 +292,7 @@ static void better_devices_are_never_slower(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(it_counts_what_warps_do),
+      cmocka_unit_test(conflicts_of_banks_are_those_of_warps),
       cmocka_unit_test(better_devices_are_never_slower),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

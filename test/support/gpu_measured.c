@@ -11,7 +11,7 @@
 static void must_be(seer_status status) { SEER_ASSERT(!status, "%s", seer_status_message(status)); }
 
 // In parts of K, the operands lie part by part.
-static seer_dag *product_of(const gpu_measured *p, seer_arena *arena) {
+seer_dag *gpu_measured_dag(const gpu_measured *p, seer_arena *arena) {
   const char *whole =
       "dag product {\n  input $A f32[%u, %u]\n  weight $B f32[%u, %u]\n"
       "  stage C role anchor [m:m<%u, n:n<%u] sum[k:k<%u] = $A[m, k] * $B[k, n]\n  output $C\n}\n";
@@ -92,7 +92,7 @@ bool gpu_measured_profile(const gpu_measured *p, const seer_target *target,
     seer_kernel_profile *out_kernels, uint32_t *out_n) {
   seer_arena *arena = seer_arena_create("measured");
   seer_sketch_list *list;
-  must_be(seer_sketch_generate(product_of(p, arena), target, SEER_SPACE_FULL, arena, &list));
+  must_be(seer_sketch_generate(gpu_measured_dag(p, arena), target, SEER_SPACE_FULL, arena, &list));
   seer_schedule schedule;
   seer_schedule_default(list, 0, &schedule);
   const seer_sketch *sketch = list->sketch[0];

@@ -3,6 +3,7 @@
 #ifndef SEER_TEST_GPU_MEASURED_H
 #define SEER_TEST_GPU_MEASURED_H
 
+#include "dag/dag.h"
 #include "learn/gpu/profile.h"
 #include "setup/target.h"
 
@@ -18,6 +19,9 @@ typedef struct {
   uint32_t unroll;  // products that are written out
   double us;  // measured
 } gpu_measured;
+
+// The product, of its parts and their sum where there are any; in `arena`.
+seer_dag *gpu_measured_dag(const gpu_measured *of, seer_arena *arena);
 
 // What the space has not (by_depth, ahead, and the limit of copies, of which it has a few values)
 // is told by hand, to the nest and to the profile. False: the space has no such schedule.

@@ -58,8 +58,8 @@ double seer_kernels_seconds(
   for (uint32_t i = 0; i < n; i++) {
     seconds += seer_kernel_seconds(&kernels[i], target);
     weights += kernels[i].weight_bytes;
-    read += kernels[i].read_bytes;
-    written += kernels[i].written_bytes;
+    read += kernels[i].arg_bytes;
+    written += kernels[i].result_bytes;
   }
   // Each alone may leave in L2 what all together do not.
   double moved = max_d(weights + max_d(0, read - l2), written - l2);

@@ -31,6 +31,7 @@
 typedef struct {
   const seer_nest_statement *st;
   const seer_target_gpu *gpu;
+  double *arg_read;  // by buffer: how many bytes of it statements before have read
   uint32_t first_item, end_item;  // the loops of items are among these
   uint32_t first_written;  // from here on loops are written out
   double visits;  // of a block: steps around the items' loops
@@ -207,11 +208,17 @@ static void add_global(const shape *s, const seer_nest_access *access, const see
   double whole = footprint(s->st, access, r->all) * access->elem_bytes;
   if (access->is_write) {
     out->written_bytes += whole;
+    if (access->storage == SEER_NEST_ARG) out->result_bytes += whole;
     return;
   }
   w->loads += elems / (s->turns * s->visits > 0 ? s->turns : 1) * (1 + ADDRESSES / warp->wide);
   bool is_cold = access->is_weight && whole >= MIN_COLD_BYTES;
   *(is_cold ? &out->weight_bytes : &out->read_bytes) += whole;
+  double *before = &s->arg_read[access->buf];
+  if (!is_cold && access->storage == SEER_NEST_ARG && whole > *before) {
+    out->arg_bytes += whole - *before;
+    *before = whole;
+  }
   // In a turn L1 has what an earlier one has brought.
   double hit = s->turns > 1 && s->visits * s->rounds == 1 ? 1 - 1 / min_d(reuse, s->turns) : 0;
   double far = is_cold ? s->gpu->dram_cycles : s->gpu->l2_cycles;
@@ -274,8 +281,8 @@ static void add_tree(const shape *s, seer_kernel_profile *out) {
 // What the statement adds to its kernel; *fetch: the waits of a step's fetches so far, the longest
 // of which counts.
 static void add_statement(const seer_nest_statement *st, const seer_target_gpu *gpu,
-    seer_kernel_profile *out, waits *fetch, double *fetch_turns) {
-  shape s = {.st = st, .gpu = gpu};
+    double *arg_read, seer_kernel_profile *out, waits *fetch, double *fetch_turns) {
+  shape s = {.st = st, .gpu = gpu, .arg_read = arg_read};
   find_items(&s);
   find_turns(&s);
   double all[SEER_NEST_MAX_LOOPS], block[SEER_NEST_MAX_LOOPS];
@@ -357,7 +364,8 @@ uint32_t seer_profile_kernels(
   const seer_target_gpu *gpu = &target->gpu;
   uint32_t n = nest->n_phase < SEER_PROFILE_MAX_KERNELS ? nest->n_phase : SEER_PROFILE_MAX_KERNELS;
   waits fetch[SEER_PROFILE_MAX_KERNELS];
-  double fetch_turns[SEER_PROFILE_MAX_KERNELS];
+  double fetch_turns[SEER_PROFILE_MAX_KERNELS], arg_read[SEER_DAG_MAX_BUFFERS];
+  memset(arg_read, 0, sizeof arg_read);
   memset(out, 0, n * sizeof *out);
   memset(fetch, 0, sizeof fetch);
   memset(fetch_turns, 0, sizeof fetch_turns);
@@ -366,7 +374,7 @@ uint32_t seer_profile_kernels(
     const seer_nest_statement *st = &nest->statement[i];
     if (st->phase >= n) continue;
     out[st->phase].workgroup_bytes += fetched_bytes(st);
-    add_statement(st, gpu, &out[st->phase], &fetch[st->phase], &fetch_turns[st->phase]);
+    add_statement(st, gpu, arg_read, &out[st->phase], &fetch[st->phase], &fetch_turns[st->phase]);
   }
   for (uint32_t k = 0; k < n; k++) {
     out[k].fetch_dram_waits = fetch[k].dram * fetch_turns[k];

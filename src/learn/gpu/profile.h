@@ -41,6 +41,8 @@ typedef struct {
   // Of the whole kernel
   double flops;  // operations on numbers, an FMA is two
   double weight_bytes, read_bytes, written_bytes;  // distinct: weights, other reads, and writes
+  // Of these, what no other kernel of the program reads (its arguments, each once), and its results
+  double arg_bytes, result_bytes;
 } seer_kernel_profile;
 
 // Returns the number of kernels: out[] by phase, SEER_PROFILE_MAX_KERNELS of them at most.
