@@ -5,11 +5,11 @@
 // Spearman's rank correlation, how much slower than the best of them the first one and the best of
 // the first ten are, and the estimate over the time. Convolutions are products of their pixels.
 // Parts of a block's items, swizzles and kernels that begin early are left out: the space has none of
-// that. By default, so are fetches ahead, splits of K, and tiles that lie by depth; --all has these,
+// that. By default, so are fetches ahead and tiles that lie by depth; --all has these,
 // as far as the profile can be told (test/support/gpu_measured.h).
 // --choice: of each shape the default schedule and the untuned choice, what the estimate says of them,
-// and the times of the three measured kernels (of one part, without fetches ahead) whose tiles are most
-// like theirs, with how far they are: doublings of items, sums and steps.
+// and the times of the three measured kernels (without fetches ahead) whose tiles are most
+// like theirs, with how far they are: doublings of parts, items, sums and steps.
 // --rows: each as a row of C, for the test's sample, and nothing else.
 #include <jansson.h>
 #include <math.h>
@@ -78,7 +78,7 @@ static bool read_line(const json_t *line, const shape *s, bool is_all, gpu_measu
   bool is_left_out = int_of(knobs, "parts") != 1 || int_of(knobs, "swizzle") != 0 ||
       int_of(knobs, "early") != 0 || int_of(knobs, "wide") != 0 || int_of(knobs, "packed") != 1;
   if (is_left_out) return false;
-  return is_all || (out->split == 1 && out->ahead == 0 && !out->by_depth);
+  return is_all || (out->ahead == 0 && !out->by_depth);
 }
 
 static void print_row(const char *name, const gpu_measured *p) {
@@ -115,9 +115,9 @@ static void take(const json_t *line, const seer_target *target, bool is_all, boo
 // ---- what is chosen
 
 static double doublings(const gpu_measured *a, const gpu_measured *b) {
-  const double x[] = {a->of_m[1], a->of_n[1], (double)a->of_m[0] * a->of_m[2] * a->of_m[3],
+  const double x[] = {a->split, a->of_m[1], a->of_n[1], (double)a->of_m[0] * a->of_m[2] * a->of_m[3],
       (double)a->of_n[0] * a->of_n[2] * a->of_n[3], (double)a->of_k[0] * a->of_k[1]};
-  const double y[] = {b->of_m[1], b->of_n[1], (double)b->of_m[0] * b->of_m[2] * b->of_m[3],
+  const double y[] = {b->split, b->of_m[1], b->of_n[1], (double)b->of_m[0] * b->of_m[2] * b->of_m[3],
       (double)b->of_n[0] * b->of_n[2] * b->of_n[3], (double)b->of_k[0] * b->of_k[1]};
   double sum = 0;
   for (size_t k = 0; k < SEER_COUNT_OF(x); k++) sum += fabs(log2(x[k] / y[k]));
@@ -133,6 +133,7 @@ static void must(seer_status status) {
 static void read_knob(const seer_sketch *sketch, const seer_knob *knob, uint16_t value,
     gpu_measured *out) {
   const seer_sketch_stage *stage = &sketch->stage[knob->stage];
+  if (knob->kind == SEER_KNOB_RFACTOR) out->split = knob->number[value];
   if (knob->kind != SEER_KNOB_FACTOR || stage->role != SEER_ROLE_TILED) return;
   uint32_t from_last = sketch->dag->stage[knob->stage].n_space - 1u - knob->axis;
   if (knob->is_reduce)
@@ -168,7 +169,7 @@ static void print_near(const column *c, const gpu_measured *p) {
   for (uint32_t k = 0; k < 3; k++) {
     uint32_t at = MOST;
     for (uint32_t i = 0; i < c->n; i++) {
-      bool counts = !is_taken[i] && c->row[i].split == 1 && c->row[i].ahead == 0;
+      bool counts = !is_taken[i] && c->row[i].ahead == 0;
       if (counts && (at == MOST || doublings(&c->row[i], p) < doublings(&c->row[at], p))) at = i;
     }
     if (at == MOST) return;
@@ -186,8 +187,8 @@ static void report_choice(const seer_target *target) {
       gpu_measured chosen;
       double seconds;
       choose(&shape_of, target, is_default, &chosen, &seconds);
-      printf("%-16s %-8s %2ux%-3u items %2ux%-2u sums %3u deep, estimate %7.2f us; like it, measured:",
-          shapes[s].name, is_default ? "default" : "chosen", chosen.of_m[1], chosen.of_n[1],
+      printf("%-16s %-8s %2u parts %2ux%-3u items %2ux%-2u sums %3u deep, estimate %7.2f us; like it, measured:",
+          shapes[s].name, is_default ? "default" : "chosen", chosen.split, chosen.of_m[1], chosen.of_n[1],
           chosen.of_m[0] * chosen.of_m[2] * chosen.of_m[3],
           chosen.of_n[0] * chosen.of_n[2] * chosen.of_n[3], chosen.of_k[0] * chosen.of_k[1],
           1e6 * seconds);

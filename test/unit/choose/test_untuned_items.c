@@ -14,12 +14,12 @@ enum { DRAFTS = 1500 };
 static const char *const target_texts[] = {"cuda:h200", "cuda:sm_70", "opencl:generic"};
 
 static const char *const dags[] = {
-    "dag conv {\n  input $x f32[1, 28, 28, 64]\n  weight $w f32[128, 3, 3, 64]\n"
-    "  stage pad role pad [n:batch<1, y:y<30, x:x<30, c:in_channel<64] = "
-    "$x[n, y - 1, x - 1, c] if (y >= 1) & (y < 29) & ((x >= 1) & (x < 29)) else 0.0\n"
-    "  stage conv role anchor [n:batch<1, y:y<28, x:x<28, oc:out_channel<128] "
+    "dag conv {\n  input $x f32[1, 112, 112, 64]\n  weight $w f32[128, 3, 3, 64]\n"
+    "  stage pad role pad [n:batch<1, y:y<114, x:x<114, c:in_channel<64] = "
+    "$x[n, y - 1, x - 1, c] if (y >= 1) & (y < 113) & ((x >= 1) & (x < 113)) else 0.0\n"
+    "  stage conv role anchor [n:batch<1, y:y<112, x:x<112, oc:out_channel<128] "
     "sum[ky:ky<3, kx:kx<3, ic:in_channel<64] = $pad[n, y + ky, x + kx, ic] * $w[oc, ky, kx, ic]\n"
-    "  stage relu role epilogue [n:batch<1, y:y<28, x:x<28, oc:out_channel<128] = "
+    "  stage relu role epilogue [n:batch<1, y:y<112, x:x<112, oc:out_channel<128] = "
     "max($conv[n, y, x, oc], 0.0)\n  output $relu\n}\n",
     "dag product {\n  input $A f32[126, 1000]\n  weight $B f32[1000, 500]\n"
     "  stage C role anchor [m:m<126, n:n<500] sum[k:k<1000] = $A[m, k] * $B[k, n]\n"
