@@ -73,7 +73,9 @@ typedef struct {
 typedef struct {
   const char *name;  // of the step
   // "kernel", "copy", "view", "host", "loop", "branch", "fail"; "images": the steps behind it, as
-  // far as its own name says, run for each image of a batch (their times are those of all images)
+  // far as its own name says, run for each image of a batch (their times are those of all images);
+  // of libraries with a device also "upload" and "download", and times of kernels and copies are by
+  // the device's clock
   const char *kind;
   // where its schedule comes from: "plain", "untuned", "tuned", "elsewhere", "similar", "sibling",
   // "random"
@@ -208,6 +210,34 @@ typedef struct {
   // may not call functions of this session (BUSY). INVALID: there is no watcher.
   seer_rt_code (*session_watch)(
       seer_session *session, seer_watcher watcher, void *user, char *message, size_t message_bytes);
+
+  // ---- libraries whose kernels run on a device (compile --target cuda:..., opencl:...). Those for
+  // processors have no device: 0, and UNSUPPORTED.
+  // The devices that such a library may be opened on. Errors: NOT_FOUND: no driver, UNSUPPORTED.
+  seer_rt_code (*n_devices)(int32_t *out_n, char *message, size_t message_bytes);
+  // Its name and its driver, of at most 255 bytes each with their NUL.
+  seer_rt_code (*device_name)(int32_t device, char out_name[256], char out_driver[256],
+      char *message, size_t message_bytes);
+  // As open, which takes device 0.
+  seer_rt_code (*open_on)(int32_t device, const char *weights_path, const void *weights,
+      uint64_t n_weight_bytes, int verify_hash, seer_model **out_model, char *message,
+      size_t message_bytes);
+  // Memory on the model's device, at a multiple of 256 bytes; what is in it: anything. Copies are
+  // done when they return.
+  seer_rt_code (*device_alloc)(const seer_model *model, uint64_t n_bytes, void **out_data,
+      char *message, size_t message_bytes);
+  void (*device_free)(const seer_model *model, void *data);
+  seer_rt_code (*device_upload)(const seer_model *model, void *to, const void *from,
+      uint64_t n_bytes, char *message, size_t message_bytes);
+  seer_rt_code (*device_download)(const seer_model *model, void *to, const void *from,
+      uint64_t n_bytes, char *message, size_t message_bytes);
+  // Binds to memory of the device, at a multiple of 16 bytes: of device_alloc, or (CUDA) any that
+  // the device's primary context has. What the caller does with it is done before a run begins. As
+  // the other bindings else, which take its place and whose place it takes.
+  seer_rt_code (*session_bind_device_input)(seer_session *session, int32_t index, const void *data,
+      uint64_t n_bytes, char *message, size_t message_bytes);
+  seer_rt_code (*session_bind_device_output)(seer_session *session, int32_t index, void *data,
+      uint64_t n_bytes, char *message, size_t message_bytes);
 } seer_model_api;
 
 // What a model.so exports.

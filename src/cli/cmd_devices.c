@@ -75,7 +75,7 @@ static void print_gpu_row(const seer_gpu_device *device) {
 
 static void print_gpus(seer_arena *arena) {
   printf(
-      "\nGPUs that are known, for compile --emit kernels --target; nothing runs on them yet. f32, "
+      "\nGPUs that are known, for compile --target; nothing is tuned for them yet. f32, "
       "and "
       "f16 on tensor cores, in TFLOP/s\n");
   printf("  %-15s %-6s %10s %5s %7s %7s %6s %6s %10s  %-10s %s\n", "target", "arch", "processors",
@@ -88,7 +88,7 @@ static void print_gpu(const seer_target *t, seer_arena *arena) {
   const seer_target_gpu *gpu = &t->gpu;
   char name[SEER_TARGET_NAME_BYTES], architecture[16];
   seer_target_name(t, name);
-  printf("device      %s: %s%s%s; nothing runs on it yet, compile --emit kernels writes kernels\n",
+  printf("device      %s: %s%s%s; nothing is tuned for it yet, compile makes untuned libraries\n",
       name, t->model_name[0] ? t->model_name : "a plain device", gpu->architecture ? ", " : "",
       architecture_of(gpu, architecture));
   printf("processors  %u at %g GHz, %u scheduler%s each, warps of %u items\n", gpu->n_processors,

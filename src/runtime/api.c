@@ -26,27 +26,54 @@ static seer_rt_code beside(char *out, size_t n_out, char *message, size_t messag
   return SEER_RT_OK;
 }
 
-static seer_rt_code api_open(const char *weights_path, const void *weights, uint64_t n_weight_bytes,
-    int verify_hash, seer_model **out_model, char *message, size_t message_bytes) {
-  char path[PATH_MAX];
-  seer_model_source source = {
+static seer_model_source source_here(void) {
+  return (seer_model_source){
       .blob = seer_plan_blob,
       .n_blob_bytes = seer_plan_blob_bytes,
       .kernels = seer_plan_kernels,
-      .weights_path = weights_path,
-      .weights = weights,
-      .n_weight_bytes = n_weight_bytes,
-      .verify_hash = verify_hash,
       .blob_hash = &seer_plan_blob_hash,
+      .runner = &seer_plan_runner ? seer_plan_runner : NULL,
   };
+}
+
+static seer_rt_code api_open_on(int32_t device, const char *weights_path, const void *weights,
+    uint64_t n_weight_bytes, int verify_hash, seer_model **out_model, char *message,
+    size_t message_bytes) {
+  char path[PATH_MAX];
+  seer_model_source source = source_here();
   if (!out_model) return SEER_RT_INVALID;
   *out_model = NULL;
+  if (device < 0)
+    return seer_rt_fail(
+        SEER_RT_INVALID, message, message_bytes, "there is no device %d", (int)device);
+  source.device = (uint32_t)device;
+  source.weights_path = weights_path;
+  source.weights = weights;
+  source.n_weight_bytes = n_weight_bytes;
+  source.verify_hash = verify_hash;
   if (!weights_path && !weights) {
     seer_rt_code code = beside(path, sizeof path, message, message_bytes);
     if (code != SEER_RT_OK) return code;
     source.weights_path = path;
   }
   return seer_rt_open(&source, out_model, message, message_bytes);
+}
+
+static seer_rt_code api_open(const char *weights_path, const void *weights, uint64_t n_weight_bytes,
+    int verify_hash, seer_model **out_model, char *message, size_t message_bytes) {
+  return api_open_on(
+      0, weights_path, weights, n_weight_bytes, verify_hash, out_model, message, message_bytes);
+}
+
+static seer_rt_code api_n_devices(int32_t *out_n, char *message, size_t message_bytes) {
+  const seer_model_source source = source_here();
+  return seer_rt_n_devices(&source, out_n, message, message_bytes);
+}
+
+static seer_rt_code api_device_name(
+    int32_t device, char out_name[256], char out_driver[256], char *message, size_t message_bytes) {
+  const seer_model_source source = source_here();
+  return seer_rt_device_name(&source, device, out_name, out_driver, message, message_bytes);
 }
 
 static const seer_model_api api = {
@@ -85,6 +112,15 @@ static const seer_model_api api = {
     .session_select = seer_rt_session_select,
     .session_output_shape = seer_rt_session_output_shape,
     .session_watch = seer_rt_session_watch,
+    .n_devices = api_n_devices,
+    .device_name = api_device_name,
+    .open_on = api_open_on,
+    .device_alloc = seer_rt_device_alloc,
+    .device_free = seer_rt_device_free,
+    .device_upload = seer_rt_device_upload,
+    .device_download = seer_rt_device_download,
+    .session_bind_device_input = seer_rt_session_bind_device_input,
+    .session_bind_device_output = seer_rt_session_bind_device_output,
 };
 
 __attribute__((visibility("default"))) const seer_model_api *seer_model_v1(void) { return &api; }

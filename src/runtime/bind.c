@@ -1,6 +1,7 @@
 // bind.c - where the caller's inputs and outputs lie. An address is written to every argument of
 // the plan that stands for it when it is bound. That outputs lie apart is looked at before a run,
 // not when one is bound: who swaps two buffers binds them one after the other.
+#include "runtime/runner.h"
 #include "runtime/session.h"
 
 typedef struct {
@@ -105,6 +106,61 @@ seer_rt_code seer_rt_bind_input(seer_session *session, int32_t index, const void
 
 seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *data) {
   return enter_and_bind(session, SEER_ARG_OUTPUT, index, data, UINT64_MAX, NULL, 0);
+}
+
+// ---- to memory of a device
+
+#define DEVICE_ALIGN 16u  // of what kernels are given
+
+static seer_rt_code check_on_device(const seer_session *session, seer_plan_arg_kind kind,
+    const seer_io_info *io, const void *data, uint64_t n_bytes) {
+  const char *what = kind == SEER_ARG_INPUT ? "input" : "output";
+  if (!session->model->runner)
+    return SEER_SESSION_REFUSE(session, SEER_RT_UNSUPPORTED,
+        "%s '%s': this model's kernels are for processors, not for a device", what, io->name);
+  if (n_bytes < io->n_bytes)
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+        "%s '%s': %llu bytes were given, it needs %llu", what, io->name,
+        (unsigned long long)n_bytes, (unsigned long long)io->n_bytes);
+  if (!data || (uintptr_t)data % DEVICE_ALIGN != 0)
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+        "%s '%s': address %p on the device, must be a multiple of %u, and not 0", what, io->name,
+        data, DEVICE_ALIGN);
+  return SEER_RT_OK;
+}
+
+static seer_rt_code bind_on_device(seer_session *session, seer_plan_arg_kind kind, int32_t index,
+    void *data, uint64_t n_bytes, char *message, size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  seer_bound_plan *at = session->selected;
+  const seer_plan_header *plan = at->of->plan;
+  uint32_t n = kind == SEER_ARG_INPUT ? plan->n_input : plan->n_output;
+  uint32_t slot = (kind == SEER_ARG_INPUT ? 0 : plan->n_input) + (uint32_t)index;
+  void *copy = NULL;
+  seer_rt_code code = SEER_RT_OK;
+  if (index < 0 || (uint32_t)index >= n) code = no_such(kind, index, n, message, message_bytes);
+  if (code == SEER_RT_OK) code = check_on_device(session, kind, &at->of->io[slot], data, n_bytes);
+  if (code == SEER_RT_OK) code = session->model->runner->bind(session, slot, data, &copy);
+  if (code == SEER_RT_OK) {
+    write_address(at, kind, (uint32_t)index, copy);
+    at->bound[slot] = copy;
+    at->is_bound[slot] = true;
+    at->is_checked = false;
+  }
+  seer_session_leave(session);
+  return code;
+}
+
+seer_rt_code seer_rt_session_bind_device_input(seer_session *session, int32_t index,
+    const void *data, uint64_t n_bytes, char *message, size_t message_bytes) {
+  return bind_on_device(
+      session, SEER_ARG_INPUT, index, (void *)(uintptr_t)data, n_bytes, message, message_bytes);
+}
+
+seer_rt_code seer_rt_session_bind_device_output(seer_session *session, int32_t index, void *data,
+    uint64_t n_bytes, char *message, size_t message_bytes) {
+  return bind_on_device(session, SEER_ARG_OUTPUT, index, data, n_bytes, message, message_bytes);
 }
 
 // ---- before a run

@@ -8,6 +8,7 @@
 
 #include "runtime/fork.h"
 #include "runtime/host.h"
+#include "runtime/runner.h"
 #include "runtime/session.h"
 
 // Threads' scratches end up on different pages, and a few lines apart from a page's multiple: equal
@@ -116,7 +117,9 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
   session->selected = session->plan;
   session->in_use = seer_fork_word_create();
   if (!session->in_use) session->in_use = &session->in_use_here;
-  session->memory = seer_rt_pages_alloc(session->n_memory_bytes);
+  const seer_runner *runner = model->runner;
+  session->memory = runner ? runner->host_alloc(model, session->n_memory_bytes)
+                           : seer_rt_pages_alloc(session->n_memory_bytes);
   if (!session->memory) {
     uint64_t n = session->n_memory_bytes;
     seer_rt_session_destroy(session);
@@ -124,13 +127,23 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
         "no memory for a session: %llu bytes", (unsigned long long)n);
   }
   for (uint32_t s = 0; s < model->n_set; s++) place_buffers(session, &session->plan[s]);
+  seer_rt_code code = runner ? runner->session_create(session, message, message_bytes) : SEER_RT_OK;
+  if (code != SEER_RT_OK) {
+    seer_rt_session_destroy(session);
+    return code;
+  }
   *out_session = session;
   return SEER_RT_OK;
 }
 
 void seer_rt_session_destroy(seer_session *session) {
   if (!session) return;
-  seer_rt_pages_free(session->memory, session->n_memory_bytes);
+  if (session->model && session->model->runner) {
+    session->model->runner->session_destroy(session);
+    session->model->runner->host_free(session->model, session->memory, session->n_memory_bytes);
+  } else {
+    seer_rt_pages_free(session->memory, session->n_memory_bytes);
+  }
   if (session->in_use != &session->in_use_here) seer_fork_word_destroy(session->in_use);
   for (uint32_t s = 0; s < session->n_plan; s++) {
     free(session->plan[s].buffer);
@@ -215,40 +228,57 @@ static seer_rt_code run_host(seer_session *session, const seer_plan_step *step) 
 
 static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to);
 
-static void move(
-    const seer_session *session, uint32_t to_arg, uint64_t offset, uint32_t from_arg, uint64_t n) {
-  memmove((uint8_t *)session->selected->buffer[to_arg - 1] + offset,
-      session->selected->buffer[from_arg - 1], n);
+// What a loop or a branch moves: from one of the arguments of `of` to another.
+static seer_rt_code move(seer_session *session, const seer_plan_move *of, uint32_t to_arg,
+    uint64_t offset, uint32_t from_arg) {
+  const seer_bound_plan *at = session->selected;
+  if (at->of->is_on_device && at->of->is_on_device[of - at->of->move])
+    return session->model->runner->move(session, to_arg - 1, offset, from_arg - 1, of->n_bytes);
+  memmove((uint8_t *)at->buffer[to_arg - 1] + offset, at->buffer[from_arg - 1], of->n_bytes);
+  return SEER_RT_OK;
+}
+
+// Row `n` of what each iteration leaves.
+static seer_rt_code scan_row(seer_session *session, const seer_plan_move *scan, int64_t n) {
+  uint64_t room = session->selected->of->arg[scan->result_arg - 1].n_bytes;
+  uint64_t at = (uint64_t)n * scan->n_bytes;
+  if (at + scan->n_bytes > room) return SEER_RT_OK;
+  return move(session, scan, scan->result_arg, at, scan->out_arg);
+}
+
+static seer_rt_code run_iteration(
+    seer_session *session, const seer_plan_loop *loop, uint32_t body, int64_t n) {
+  void *const *buffer = session->selected->buffer;
+  const seer_plan_move *carried = &session->selected->of->move[loop->first_move];
+  const seer_plan_move *scan = carried + loop->n_carried;
+  seer_rt_code code = SEER_RT_OK;
+  // Through the results: what the body makes may be what another value enters it as.
+  for (uint32_t k = 0; k < loop->n_carried && code == SEER_RT_OK; k++)
+    code = move(session, &carried[k], carried[k].in_arg, 0, carried[k].result_arg);
+  *(int64_t *)buffer[loop->number_arg - 1] = n;
+  *(uint8_t *)buffer[loop->go_arg - 1] = 1;
+  if (code == SEER_RT_OK) code = run_steps(session, body, body + loop->n_body);
+  for (uint32_t k = 0; k < loop->n_carried && code == SEER_RT_OK; k++)
+    code = move(session, &carried[k], carried[k].result_arg, 0, carried[k].out_arg);
+  for (uint32_t k = 0; k < loop->n_scan && code == SEER_RT_OK; k++)
+    code = scan_row(session, &scan[k], n);
+  return code;
 }
 
 static seer_rt_code run_loop(seer_session *session, const seer_plan_loop *loop, uint32_t body) {
   void *const *buffer = session->selected->buffer;
   const seer_plan_move *carried = &session->selected->of->move[loop->first_move];
-  const seer_plan_move *scan = carried + loop->n_carried;
   int64_t trip = loop->trip_arg ? *(const int64_t *)buffer[loop->trip_arg - 1] : INT64_MAX, n = 0;
   bool go = loop->start_arg == 0 || *(const uint8_t *)buffer[loop->start_arg - 1];
-  for (uint32_t k = 0; k < loop->n_carried; k++)
-    move(session, carried[k].result_arg, 0, carried[k].before_arg, carried[k].n_bytes);
-  for (; go && n < trip; n++) {
-    // Through the results: what the body makes may be what another value enters it as.
-    for (uint32_t k = 0; k < loop->n_carried; k++)
-      move(session, carried[k].in_arg, 0, carried[k].result_arg, carried[k].n_bytes);
-    *(int64_t *)buffer[loop->number_arg - 1] = n;
-    *(uint8_t *)buffer[loop->go_arg - 1] = 1;
-    seer_rt_code code = run_steps(session, body, body + loop->n_body);
-    if (code != SEER_RT_OK) return code;
-    for (uint32_t k = 0; k < loop->n_carried; k++)
-      move(session, carried[k].result_arg, 0, carried[k].out_arg, carried[k].n_bytes);
-    for (uint32_t k = 0; k < loop->n_scan; k++) {
-      uint64_t room = session->selected->of->arg[scan[k].result_arg - 1].n_bytes;
-      uint64_t at = (uint64_t)n * scan[k].n_bytes;
-      if (at + scan[k].n_bytes <= room)
-        move(session, scan[k].result_arg, at, scan[k].out_arg, scan[k].n_bytes);
-    }
+  seer_rt_code code = SEER_RT_OK;
+  for (uint32_t k = 0; k < loop->n_carried && code == SEER_RT_OK; k++)
+    code = move(session, &carried[k], carried[k].result_arg, 0, carried[k].before_arg);
+  for (; go && n < trip && code == SEER_RT_OK; n++) {
+    code = run_iteration(session, loop, body, n);
     go = *(const uint8_t *)buffer[loop->next_arg - 1];
   }
   *(int64_t *)buffer[loop->count_arg - 1] = n;
-  return SEER_RT_OK;
+  return code;
 }
 
 static seer_rt_code run_branch(
@@ -258,14 +288,13 @@ static seer_rt_code run_branch(
   uint32_t middle = sides + branch->n_then, n = branch->n_then_move;
   seer_rt_code code = is_then ? run_steps(session, sides, middle)
                               : run_steps(session, middle, middle + branch->n_else);
-  if (code != SEER_RT_OK) return code;
   if (!is_then) {
     moves += branch->n_then_move;
     n = branch->n_else_move;
   }
-  for (uint32_t k = 0; k < n; k++)
-    move(session, moves[k].result_arg, 0, moves[k].out_arg, moves[k].n_bytes);
-  return SEER_RT_OK;
+  for (uint32_t k = 0; k < n && code == SEER_RT_OK; k++)
+    code = move(session, &moves[k], moves[k].result_arg, 0, moves[k].out_arg);
+  return code;
 }
 
 static seer_kernel_call call_of(
@@ -393,6 +422,13 @@ seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
     case SEER_PLAN_FAIL:
       return SEER_SESSION_REFUSE(session, SEER_RT_UNSUPPORTED, "step '%s': %s",
           at->of->strings + step->name_string, at->of->strings + step->first_phase);
+    case SEER_PLAN_LAUNCH:
+    case SEER_PLAN_UPLOAD:
+    case SEER_PLAN_DOWNLOAD:
+    case SEER_PLAN_COPY_ON_DEVICE: {
+      uint32_t next;
+      return session->model->runner->run(session, i, i + 1, &next);
+    }
     case SEER_PLAN_VIEW:
       break;
   }
@@ -409,11 +445,15 @@ uint32_t seer_session_step_after(const seer_rt_set *of, uint32_t i) {
 }
 
 static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to) {
+  const seer_rt_set *of = session->selected->of;
   seer_rt_code code = SEER_RT_OK;
-  for (uint32_t i = from; i < to && code == SEER_RT_OK;
-       i = seer_session_step_after(session->selected->of, i)) {
-    code = seer_session_run_step(session, i);
-    if (session->watcher && code == SEER_RT_OK) seer_session_show(session, i);
+  for (uint32_t i = from, next; i < to && code == SEER_RT_OK; i = next) {
+    next = seer_session_step_after(of, i);
+    if (SEER_PLAN_IS_ON_DEVICE(of->step[i].kind) && !session->watcher)
+      code = session->model->runner->run(session, i, to, &next);
+    else
+      code = seer_session_run_step(session, i);
+    if (session->watcher && code == SEER_RT_OK) code = seer_session_show(session, i);
   }
   return code;
 }
@@ -422,8 +462,11 @@ seer_rt_code seer_session_run_once(seer_session *session) {
   seer_bound_plan *at = session->selected;
   seer_rt_code code = seer_session_ready(session);
   if (code != SEER_RT_OK) return code;
+  const seer_runner *runner = session->model->runner;
   seer_pool_begin(session->pool);
-  code = run_steps(session, 0, at->of->plan->n_step);
+  if (runner) code = runner->begin(session);
+  if (code == SEER_RT_OK) code = run_steps(session, 0, at->of->plan->n_step);
+  if (runner && code == SEER_RT_OK) code = runner->end(session);
   seer_pool_end(session->pool);
   at->has_run = code == SEER_RT_OK;
   return code;

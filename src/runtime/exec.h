@@ -27,6 +27,8 @@ typedef struct {
   uint64_t n_weight_bytes;
   int verify_hash;
   const uint64_t *blob_hash;  // XXH3 of the blob; NULL: not known
+  const struct seer_runner *runner;  // kept; NULL: there is none
+  uint32_t device;  // its number; runner.h
 } seer_model_source;
 
 // Writes "what" into message (if any) and returns `code`.
@@ -34,7 +36,7 @@ __attribute__((format(printf, 4, 5))) seer_rt_code seer_rt_fail(
     seer_rt_code code, char *message, size_t message_bytes, const char *format, ...);
 
 // Errors: CORRUPT for a plan or weights that are damaged or of another model; UNSUPPORTED names the
-// instruction set that this machine lacks; NOT_FOUND, IO for the file; RESOURCE.
+// instruction set that this machine lacks; NOT_FOUND, IO for the file; RESOURCE; the runner's.
 seer_rt_code seer_rt_open(
     const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes);
 void seer_rt_close(seer_model *model);
@@ -50,6 +52,23 @@ const seer_io_info *seer_rt_set_output(const seer_model *model, int32_t set, int
 int32_t seer_rt_set_n_steps(const seer_model *model, int32_t set);
 seer_rt_code seer_rt_find_set(const seer_model *model, const int64_t *const *dims,
     const int32_t *ranks, int32_t *out_set, char *message, size_t message_bytes);
+
+// ---- libraries with a device, as runtime.h has it
+seer_rt_code seer_rt_n_devices(
+    const seer_model_source *source, int32_t *out_n, char *message, size_t message_bytes);
+seer_rt_code seer_rt_device_name(const seer_model_source *source, int32_t device,
+    char out_name[256], char out_driver[256], char *message, size_t message_bytes);
+seer_rt_code seer_rt_device_alloc(const seer_model *model, uint64_t n_bytes, void **out_data,
+    char *message, size_t message_bytes);
+void seer_rt_device_free(const seer_model *model, void *data);
+seer_rt_code seer_rt_device_upload(const seer_model *model, void *to, const void *from,
+    uint64_t n_bytes, char *message, size_t message_bytes);
+seer_rt_code seer_rt_device_download(const seer_model *model, void *to, const void *from,
+    uint64_t n_bytes, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_bind_device_input(seer_session *session, int32_t index,
+    const void *data, uint64_t n_bytes, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_bind_device_output(seer_session *session, int32_t index, void *data,
+    uint64_t n_bytes, char *message, size_t message_bytes);
 
 // `pool` NULL: the caller's thread alone. Both are kept until the session is destroyed.
 seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
@@ -91,6 +110,7 @@ typedef struct {
   const seer_plan_stretch *stretch;
   uint64_t private_bytes;  // of a thread
   const seer_plan_move *move;
+  const uint8_t *is_on_device;  // by move; NULL: none is
   const seer_plan_made *made;
   const int64_t *extent;
   const char *strings;
@@ -104,6 +124,8 @@ struct seer_model {
   const uint8_t *weights;  // payload
   void *owned;  // pages that close frees: a copy of the payload, or NULL
   uint64_t n_owned_bytes;
+  const struct seer_runner *runner;  // NULL: kernels run on processors
+  struct seer_model_on_device *on_device;  // the runner's
 };
 
 // Zeroed memory from the OS, in huge pages where it gives them; NULL when there is none.

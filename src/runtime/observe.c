@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/runner.h"
 #include "runtime/session.h"
 
 #define MAX_SAMPLES 1000u  // of a step; of more runs the last ones count
@@ -23,11 +24,17 @@ typedef struct {
 static const char *step_kind_name(uint32_t kind) {
   switch ((seer_plan_step_kind)kind) {
     case SEER_PLAN_KERNEL:
+    case SEER_PLAN_LAUNCH:
       return "kernel";
     case SEER_PLAN_VIEW:
       return "view";
     case SEER_PLAN_COPY_BYTES:
+    case SEER_PLAN_COPY_ON_DEVICE:
       return "copy";
+    case SEER_PLAN_UPLOAD:
+      return "upload";
+    case SEER_PLAN_DOWNLOAD:
+      return "download";
     case SEER_PLAN_HOST:
       return "host";
     case SEER_PLAN_LOOP:
@@ -148,8 +155,10 @@ static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
   const seer_rt_set *of = session->selected->of;
   uint32_t nth = (twice ? c->n_again++ : c->n_natural++) % c->cap;
   seer_rt_code code = SEER_RT_OK;
+  const seer_runner *runner = session->model->runner;
   seer_pool_begin(session->pool);
   reset_images(c);
+  if (runner) code = runner->begin(session);
   double before = seer_pool_now_s();
   for (uint32_t i = 0; i < c->n_step && code == SEER_RT_OK; i = seer_session_step_after(of, i)) {
     size_t at = (size_t)i * c->cap + nth;
@@ -157,11 +166,13 @@ static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
     c->times.mean_s = 0;
     if (code == SEER_RT_OK) code = seer_session_run_step(session, i);
     double after = seer_pool_now_s();
-    if (!twice) c->natural[at] = (float)(after - before);
+    bool is_on_device = SEER_PLAN_IS_ON_DEVICE(of->step[i].kind);  // timed by its own clock
+    if (!twice) c->natural[at] = (float)(is_on_device ? c->times.mean_s : after - before);
     (twice ? c->again : c->busy)[at] = (float)c->times.mean_s;
     if (of->step[i].kind == SEER_PLAN_IMAGES) note_images(of, c, i, nth, twice);
     before = after;
   }
+  if (runner && code == SEER_RT_OK) code = runner->end(session);
   seer_pool_end(session->pool);
   return code;
 }
@@ -239,11 +250,15 @@ static uint32_t first_made(const seer_rt_set *of, uint32_t i) {
   return from;
 }
 
-void seer_session_show(seer_session *session, uint32_t i) {
+seer_rt_code seer_session_show(seer_session *session, uint32_t i) {
   const seer_bound_plan *at = session->selected;
   const seer_rt_set *of = at->of;
   for (uint32_t k = first_made(of, i); k < of->plan->n_made && of->made[k].step == i; k++) {
     const seer_plan_made *made = &of->made[k];
+    if (made->is_on_device) {
+      seer_rt_code code = session->model->runner->show(session, made->arg);
+      if (code != SEER_RT_OK) return code;
+    }
     const int64_t *dim = of->extent + made->first_extent;
     const seer_made_value value = {.struct_bytes = sizeof value,
         .step = (int32_t)i,
@@ -258,6 +273,7 @@ void seer_session_show(seer_session *session, uint32_t i) {
         .data = at->buffer[made->arg]};
     session->watcher(session->watcher_user, &value);
   }
+  return SEER_RT_OK;
 }
 
 seer_rt_code seer_rt_session_watch(

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/cpu.h"
-#include "runtime/exec.h"
+#include "runtime/runner.h"
 #include "runtime/weights.h"
 
 // Header only: the archive links nothing but libc.
@@ -71,6 +71,10 @@ static bool set_plan(
     set->private_bytes = images->private_bytes;
     set->stretch = (const void *)(images + 1);
   }
+  if (plan->device_offset) {
+    const seer_plan_device *device = (const void *)(base + plan->device_offset);
+    set->is_on_device = base + device->place_offset;
+  }
   set->made = (const void *)(base + plan->made_offset);
   set->extent = (const void *)(base + plan->extent_offset);
   set->strings = (const char *)base + plan->strings_offset;
@@ -117,6 +121,27 @@ static seer_rt_code check_cpu(const uint8_t *blob, char *message, size_t message
       strings + plan->cpu_string, missing, needed);
 }
 
+// Kernels are for a device in all plans or in none.
+static seer_rt_code check_device(const seer_model_source *source, const uint64_t *offset,
+    uint32_t n_set, char *message, size_t message_bytes) {
+  const char *wrong = NULL;
+  uint32_t n = 0;
+  for (uint32_t s = 0; s < n_set; s++) {
+    const seer_plan_header *plan = (const void *)((const uint8_t *)source->blob + offset[s]);
+    n += plan->device_offset != 0;
+  }
+  if (n == 0) return SEER_RT_OK;
+  if (!source->runner)
+    return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
+        "this model's kernels are for a device, and no runtime for devices is here");
+  if (n != n_set) wrong = "plans for a device and for processors";
+  for (uint32_t s = 0; s < n_set && !wrong; s++)
+    wrong = source->runner->check(source->blob, (const uint8_t *)source->blob + offset[s]);
+  return wrong ? seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
+                     "the model's plan is damaged: %s", wrong)
+               : SEER_RT_OK;
+}
+
 seer_rt_code seer_rt_open(
     const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes) {
   *out_model = NULL;
@@ -132,6 +157,8 @@ seer_rt_code seer_rt_open(
         check_cpu((const uint8_t *)source->blob + offset[s], message, message_bytes);
     if (code != SEER_RT_OK) return code;
   }
+  seer_rt_code code = check_device(source, offset, n_set, message, message_bytes);
+  if (code != SEER_RT_OK) return code;
   seer_model *model = calloc(1, sizeof *model);
   if (model) model->set = calloc(n_set, sizeof *model->set);
   bool has_all = model && model->set;
@@ -145,7 +172,11 @@ seer_rt_code seer_rt_open(
     seer_rt_close(model);
     return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for the model");
   }
-  seer_rt_code code = seer_weights_open(model, source, message, message_bytes);
+  code = seer_weights_open(model, source, message, message_bytes);
+  if (code == SEER_RT_OK && model->set[0].plan->device_offset != 0) {
+    model->runner = source->runner;
+    code = model->runner->open(model, source->device, message, message_bytes);
+  }
   if (code != SEER_RT_OK) {
     seer_rt_close(model);
     return code;
@@ -156,6 +187,7 @@ seer_rt_code seer_rt_open(
 
 void seer_rt_close(seer_model *model) {
   if (!model) return;
+  if (model->runner) model->runner->close(model);
   seer_rt_pages_free(model->owned, model->n_owned_bytes);
   for (uint32_t s = 0; s < model->n_set; s++) free(model->set[s].io);
   free(model->set);
@@ -260,4 +292,65 @@ seer_rt_code seer_rt_find_set(const seer_model *model, const int64_t *const *dim
     }
   }
   return SEER_RT_INVALID;
+}
+
+// ---- libraries with a device
+
+static seer_rt_code no_device(char *message, size_t message_bytes) {
+  return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
+      "this model's kernels are for processors, not for a device");
+}
+
+// Whether it has one, and its plans say sound things of it.
+static seer_rt_code need_device(
+    const seer_model_source *source, char *message, size_t message_bytes) {
+  uint64_t offset[SEER_PLAN_MAX_SETS];
+  uint32_t n_set = 0;
+  if (!source->runner) return no_device(message, message_bytes);
+  const char *wrong = check_plans(source, offset, &n_set);
+  if (wrong)
+    return seer_rt_fail(
+        SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);
+  if (((const seer_plan_header *)source->blob)->device_offset == 0)
+    return no_device(message, message_bytes);
+  return check_device(source, offset, n_set, message, message_bytes);
+}
+
+seer_rt_code seer_rt_n_devices(
+    const seer_model_source *source, int32_t *out_n, char *message, size_t message_bytes) {
+  *out_n = 0;
+  seer_rt_code code = need_device(source, message, message_bytes);
+  if (code != SEER_RT_OK) return code;
+  return source->runner->count(source->blob, out_n, message, message_bytes);
+}
+
+seer_rt_code seer_rt_device_name(const seer_model_source *source, int32_t device,
+    char out_name[256], char out_driver[256], char *message, size_t message_bytes) {
+  out_name[0] = out_driver[0] = 0;
+  seer_rt_code code = need_device(source, message, message_bytes);
+  if (code != SEER_RT_OK) return code;
+  return source->runner->name(source->blob, device, out_name, out_driver, message, message_bytes);
+}
+
+seer_rt_code seer_rt_device_alloc(const seer_model *model, uint64_t n_bytes, void **out_data,
+    char *message, size_t message_bytes) {
+  *out_data = NULL;
+  if (!model->runner) return no_device(message, message_bytes);
+  return model->runner->alloc(model, n_bytes, out_data, message, message_bytes);
+}
+
+void seer_rt_device_free(const seer_model *model, void *data) {
+  if (model->runner && data) model->runner->free(model, data);
+}
+
+seer_rt_code seer_rt_device_upload(const seer_model *model, void *to, const void *from,
+    uint64_t n_bytes, char *message, size_t message_bytes) {
+  if (!model->runner) return no_device(message, message_bytes);
+  return model->runner->upload(model, to, from, n_bytes, message, message_bytes);
+}
+
+seer_rt_code seer_rt_device_download(const seer_model *model, void *to, const void *from,
+    uint64_t n_bytes, char *message, size_t message_bytes) {
+  if (!model->runner) return no_device(message, message_bytes);
+  return model->runner->download(model, to, from, n_bytes, message, message_bytes);
 }

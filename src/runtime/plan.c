@@ -118,15 +118,19 @@ static const char *check_step(
     return "a step's name lies outside the strings";
   if (!inside(step->first_arg, step->n_arg, h->n_arg))
     return "a step's arguments lie outside the list";
+  if (SEER_PLAN_IS_ON_DEVICE(step->kind) && h->device_offset == 0)
+    return "a step is on a device, and the plan has none";
   switch (step->kind) {
     case SEER_PLAN_KERNEL:
+    case SEER_PLAN_LAUNCH:
       if (step->n_phase == 0 || !inside(step->first_phase, step->n_phase, h->n_phase))
         return "a step's phases lie outside the list";
       if (step->n_arg > SEER_PLAN_MAX_ARGS) return "a step has too many arguments";
       return NULL;
     case SEER_PLAN_VIEW:
       return step->n_arg == 0 && step->n_phase == 0 ? NULL : "a view has arguments";
-    case SEER_PLAN_COPY_BYTES: {
+    case SEER_PLAN_COPY_BYTES:
+    case SEER_PLAN_COPY_ON_DEVICE: {
       if (step->n_arg != 2 || step->n_phase != 0) return "a copy needs two arguments";
       const seer_plan_arg *to = &args[step->first_arg + 1];
       if (step->n_bytes > args[step->first_arg].n_bytes || step->n_bytes > to->n_bytes)
@@ -135,6 +139,12 @@ static const char *check_step(
           ? "a copy writes what may only be read"
           : NULL;
     }
+    case SEER_PLAN_UPLOAD:
+    case SEER_PLAN_DOWNLOAD:
+      return step->n_arg == 1 && step->n_phase == 0 &&
+              step->n_bytes <= args[step->first_arg].n_bytes
+          ? NULL
+          : "a copy is longer than its argument";
     case SEER_PLAN_HOST:
       return step->first_phase < h->n_host && step->n_phase == 0 && step->n_arg == 0
           ? NULL
@@ -244,7 +254,8 @@ static const char *check_branch(const seer_plan_header *h, const seer_plan_arg *
 // Every element that the dimensions and strides name lies in the argument.
 static const char *check_made(const seer_plan_header *h, const seer_plan_arg *args,
     const int64_t *extents, const seer_plan_made *made) {
-  if (made->step >= h->n_step || made->name_string >= h->strings_bytes || made->arg >= h->n_arg)
+  if (made->step >= h->n_step || made->name_string >= h->strings_bytes || made->arg >= h->n_arg ||
+      made->is_on_device > (h->device_offset != 0))
     return "a made value is damaged";
   uint64_t elem_bytes = seer_onnx_dtype_bytes(made->onnx_dtype);
   if (elem_bytes == 0 || made->rank < 0 || made->rank > 12 ||
@@ -388,6 +399,8 @@ static const char *check_sections(const uint8_t *base, uint64_t n_bytes) {
           !section_ok(h->images_offset + (uint32_t)sizeof(seer_plan_images), n_stretch(h),
               sizeof(seer_plan_stretch), 8, n_bytes)))
     return "images out of bounds";
+  if (h->device_offset && !section_ok(h->device_offset, 1, sizeof(seer_plan_device), 8, n_bytes))
+    return "device out of bounds";
   return NULL;
 }
 

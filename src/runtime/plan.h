@@ -4,7 +4,7 @@
 // offset.
 //
 //   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches]
-//   [moves][made values][extents][images][strings][json]
+//   [moves][made values][extents][images][device][strings][json]
 //
 // A library has one plan for each set of input shapes that it was compiled for: their blobs lie one
 // after another, each at a multiple of SEER_PLAN_ALIGN. They have the same inputs and outputs, but
@@ -56,7 +56,7 @@ typedef struct {
   uint32_t n_made, made_offset;  // seer_plan_made, in the order of their steps
   uint32_t n_extent, extent_offset;  // int64_t, indexed by made values
   uint32_t flushes_denormals;  // kernels take denormal numbers for zeros, and make none
-  uint32_t reserved;
+  uint32_t device_offset;  // 0: kernels run on processors; else of a seer_plan_device
 } seer_plan_header;
 
 typedef enum {
@@ -68,18 +68,26 @@ typedef enum {
   SEER_PLAN_BRANCH = 6,  // its sides are the steps behind it: then, else
   // ends the run with a message: what could not be built, but may never be taken
   SEER_PLAN_FAIL = 7,
-  SEER_PLAN_IMAGES = 8  // the steps behind it, kernels and views, run for each image of a batch
+  SEER_PLAN_IMAGES = 8,  // the steps behind it, kernels and views, run for each image of a batch
+  // Of plans with a device: a kernel whose phases are launched there; a copy of its argument's
+  // bytes to the device's memory, and back; COPY_BYTES there
+  SEER_PLAN_LAUNCH = 9,
+  SEER_PLAN_UPLOAD = 10,
+  SEER_PLAN_DOWNLOAD = 11,
+  SEER_PLAN_COPY_ON_DEVICE = 12
 } seer_plan_step_kind;
+#define SEER_PLAN_IS_ON_DEVICE(kind) ((kind) >= SEER_PLAN_LAUNCH)
 
 typedef struct {
   uint32_t kind;
   uint32_t name_string, source_string;
-  // KERNEL; HOST: its entry of the host calls, 0; LOOP: of the loops, 0; BRANCH: of those, 0;
-  // FAIL: offset of its message in the strings, 0; IMAGES: of the stretches, 0
+  // KERNEL, LAUNCH; HOST: its entry of the host calls, 0; LOOP: of the loops, 0; BRANCH: of those,
+  // 0; FAIL: offset of its message in the strings, 0; IMAGES: of the stretches, 0
   uint32_t first_phase, n_phase;
-  // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
+  // KERNEL, LAUNCH: arguments in kernel order (scratch is added by the runtime); COPY_BYTES,
+  // COPY_ON_DEVICE: from, to; UPLOAD, DOWNLOAD: the one
   uint32_t first_arg, n_arg;
-  uint64_t n_bytes;  // COPY_BYTES
+  uint64_t n_bytes;  // of copies
   double flops;
 } seer_plan_step;
 
@@ -183,6 +191,39 @@ typedef struct {
   uint32_t reserved;
 } seer_plan_images;
 
+// Kernels on a device. Arguments have memory on the host and on the device: the arena, weights,
+// inputs and outputs, at the same offsets. Kernels of steps LAUNCH and what lies between their
+// phases know the device's alone, steps of the host theirs; whichever copy of a value is to be read
+// was written there before, or copied by a step.
+typedef struct {
+  uint32_t driver_string;  // "opencl": runtime/device/device.h
+  uint32_t launch_offset;  // seer_plan_launch, one for each phase of this plan
+  uint32_t place_offset;  // uint8_t, one for each move: 1 if it is done on the device
+  // Of the library, in its first plan; in others 0
+  uint32_t n_module, module_offset;  // seer_plan_module, indexed by launches of all plans
+  uint32_t n_image, image_offset;  // seer_plan_image, indexed by modules
+  uint32_t reserved;
+} seer_plan_device;
+
+// How a phase is launched: as many blocks as it has parts.
+typedef struct {
+  uint32_t module, name_string;
+  uint32_t n_items, group_bytes;
+} seer_plan_launch;
+
+// What a device loads: the first of its images that it can run.
+typedef struct {
+  uint32_t first_image, n_image;
+} seer_plan_module;
+
+typedef struct {
+  uint32_t format;  // seer_image_format
+  uint32_t architecture;
+  uint32_t made_for_string;
+  uint32_t reserved;
+  uint64_t offset, n_bytes;  // of its bytes, in the plan
+} seer_plan_image;
+
 // A value of the network that is in memory once `step` has run: for who looks at a run
 // (session_watch), nothing else reads it. Element 0 is where argument `arg` begins; from
 // first_extent on there are `rank` dimensions, at their bounds, and as many strides in elements.
@@ -191,7 +232,7 @@ typedef struct {
   int32_t onnx_dtype, rank;
   uint32_t first_extent, arg;
   uint32_t bounded;  // as seer_io_info has it
-  uint32_t reserved;
+  uint32_t is_on_device;  // and not on the host
 } seer_plan_made;
 
 // weights.bin: this header, then the payload at SEER_PLAN_ALIGN.
@@ -207,10 +248,14 @@ extern const uint8_t seer_plan_blob[];
 extern const uint64_t seer_plan_blob_bytes;
 extern const uint64_t seer_plan_blob_hash;  // XXH3
 extern void (*const seer_plan_kernels[])(void *const *buffers, uint32_t part);
+// What runs kernels on devices (runtime/runner.h): linked into libraries that have a device, and
+// defined in those alone.
+extern const struct seer_runner *const seer_plan_runner __attribute__((weak, visibility("hidden")));
 
 // Bounds of everything; returns NULL if sound, else what is wrong. For tests.
 const char *seer_plan_check(const void *blob, uint64_t n_bytes);
-// The same for all plans of a library, and that they fit together. out_plan[SEER_PLAN_MAX_SETS]:
+// The same for all plans of a library, and that they fit together, but for what they say of a
+// device (runtime/runner/check.h). out_plan[SEER_PLAN_MAX_SETS]:
 // where each begins.
 const char *seer_library_check(
     const void *blob, uint64_t n_bytes, uint64_t *out_plan, uint32_t *out_n_plan);

@@ -51,6 +51,7 @@ struct seer_session {
   // where the call that is inside says what is at fault
   char *message;
   size_t message_bytes;
+  struct seer_session_on_device *on_device;  // the runner's
 };
 
 // A session is one thread's at a time: true if it was free and is the caller's now, until it
@@ -70,8 +71,8 @@ seer_rt_code seer_session_ready(seer_session *session);
 // Step i of the selected plan, with all that it runs if it is a loop or a branch. Between
 // seer_pool_begin and seer_pool_end of the session's pool, everything before it done.
 seer_rt_code seer_session_run_step(seer_session *session, uint32_t i);
-// Shows the session's watcher what step i, which has run, has left.
-void seer_session_show(seer_session *session, uint32_t i);
+// Shows the session's watcher what step i, which has run, has left. Errors: the runner's.
+seer_rt_code seer_session_show(seer_session *session, uint32_t i);
 // Once, with all that is bound; the caller is inside.
 seer_rt_code seer_session_run_once(seer_session *session);
 // The step after step i and all that it runs.

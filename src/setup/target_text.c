@@ -49,7 +49,9 @@ seer_status seer_target_check_cpu(const seer_target *target) {
   char name[SEER_TARGET_NAME_BYTES];
   seer_target_name(target, name);
   return SEER_FAIL(UNSUPPORTED,
-      "target %s: nothing runs on GPUs yet; compile --emit kernels writes their kernels", name);
+      "target %s: nothing is tuned or measured on GPUs yet; compile makes untuned libraries for "
+      "them",
+      name);
 }
 
 const char *seer_target_print(const seer_target *target, seer_arena *arena) {

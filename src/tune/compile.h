@@ -29,7 +29,18 @@ typedef struct {
 SEER_MUST_USE seer_status seer_compile(
     const seer_compile_request *request, seer_arena *arena, seer_precise *precise);
 
-// What there is for GPUs as yet: the kernels of a network's tasks, untuned, in files (code/emit.h).
+// A library for a GPU, untuned. `precise` is not there: what lower precisions change is not judged.
+//   request  the target is a GPU
+//   out      the network's steps and tasks are counted
+// Errors: those of loading, of sketches and of seer_build_model; UNSUPPORTED --precision other than
+// f32.
+typedef struct {
+  uint32_t n_step, n_task;
+} seer_device_library;
+SEER_MUST_USE seer_status seer_compile_for_device(
+    const seer_compile_request *request, seer_arena *arena, seer_device_library *out);
+
+// The kernels of a network's tasks for a GPU, untuned, in files (code/emit.h).
 // The same stages as far as schedules, and then text and a compiler in place of a library.
 //   request  the target is a GPU; `kind` is not looked at
 //   out      its text is in `arena`

@@ -4,10 +4,10 @@ from fault import Fault as F
 HOST, EXEC, QUEUE = "src/runtime/host/", "src/runtime/exec.c", "src/measure/local/"
 
 BELOW = [
-    F("a loop begins anew each time", "stale", EXEC, "carried[k].in_arg, 0, carried[k].result_arg, carried[k].n_bytes);",
-      "carried[k].in_arg, 0, carried[k].before_arg, carried[k].n_bytes);", "test_front_on_host|peer_recurrent|peer_branch", ("Loop",)),
-    F("rows of a scan one early", "off-by-one", EXEC, "uint64_t at = (uint64_t)n * scan[k].n_bytes;",
-      "uint64_t at = (uint64_t)(n > 0 ? n - 1 : n) * scan[k].n_bytes;", "test_front_on_host|peer_recurrent", ("Scan", "Loop")),
+    F("a loop begins anew each time", "stale", EXEC, "carried[k].in_arg, 0, carried[k].result_arg);",
+      "carried[k].in_arg, 0, carried[k].before_arg);", "test_front_on_host|peer_recurrent|peer_branch", ("Loop",)),
+    F("rows of a scan one early", "off-by-one", EXEC, "uint64_t at = (uint64_t)n * scan->n_bytes;",
+      "uint64_t at = (uint64_t)(n > 0 ? n - 1 : n) * scan->n_bytes;", "test_front_on_host|peer_recurrent", ("Scan", "Loop")),
     F("the then side's moves after the else side", "branch", EXEC, "    n = branch->n_else_move;\n", "    n = branch->n_then_move;\n",
       "test_runtime_branch|peer_branch", ("If",)),
     F("scatter by negative indices nowhere", "guard", HOST + "scatter.c", "  if (k < 0) k += extent;\n", "",

@@ -335,6 +335,7 @@ def commands():
         assert " branch" in familyseer("bench", folder, "--profile", "--duration", "1s").stdout
 
 
-run_tests([("convolutions", convolutions), ("products", products), ("passed through", passed_through), ("captured directly", captured_directly),
-           ("many values", many_values), ("nested", nested), ("chained", chained), ("in a loop", in_loop), ("a loop inside", loop_inside),
-           ("nested loops", nested_loops), ("old scan", old_scan), ("unrolled", unrolled), ("other shapes", other_shapes), ("random networks", random_networks), ("refusals", refusals), ("picked", picked), ("commands", commands)])
+if __name__ == "__main__":
+    run_tests([("convolutions", convolutions), ("products", products), ("passed through", passed_through), ("captured directly", captured_directly),
+               ("many values", many_values), ("nested", nested), ("chained", chained), ("in a loop", in_loop), ("a loop inside", loop_inside),
+               ("nested loops", nested_loops), ("old scan", old_scan), ("unrolled", unrolled), ("other shapes", other_shapes), ("random networks", random_networks), ("refusals", refusals), ("picked", picked), ("commands", commands)])

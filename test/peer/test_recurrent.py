@@ -184,5 +184,6 @@ def commands():
     all_commands(model)
 
 
-run_tests([("directions", directions), ("operands", operands), ("layouts", layouts), ("long", long), ("stacked", stacked), ("Scan", scans), ("Loop", loops),
-           ("commands", commands)])
+if __name__ == "__main__":
+    run_tests([("directions", directions), ("operands", operands), ("layouts", layouts), ("long", long), ("stacked", stacked), ("Scan", scans), ("Loop", loops),
+               ("commands", commands)])

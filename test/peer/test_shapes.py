@@ -196,14 +196,15 @@ def tuned():
     assert max(weight_bytes(folder), weight_bytes(again)) < 1.4 * alone, "weights are stored twice"
 
 
-run_tests(on_this_machine([
-    ("mlp", lambda: check_once("mlp", mlp(), [{"x": [n, 100]} for n in (1, 4, 16)])),
-    ("plain", lambda: check("mlp", mlp(), [{"x": [n, 100]} for n in (4, 1)], "-O0")),
-    ("random", lambda: check("mlp", mlp(), [{"x": [n, 100]} for n in (3, 8)], "--random-schedules=1")),
-    ("conv", lambda: check_once("conv", convnet(), [{"x": [n, 3, 20, 20]} for n in (1, 4)])),
-    ("transformer", lambda: check_once("transformer", transformer(), [{"ids": [1, s], "mask": [1, s]} for s in (8, 33)])),
-    ("shared", shared_task),
-    ("described", described),
-    ("refused", refused),
-    ("tuned", tuned),
-], {"mlp", "conv", "transformer", "tuned"}))
+if __name__ == "__main__":
+    run_tests(on_this_machine([
+        ("mlp", lambda: check_once("mlp", mlp(), [{"x": [n, 100]} for n in (1, 4, 16)])),
+        ("plain", lambda: check("mlp", mlp(), [{"x": [n, 100]} for n in (4, 1)], "-O0")),
+        ("random", lambda: check("mlp", mlp(), [{"x": [n, 100]} for n in (3, 8)], "--random-schedules=1")),
+        ("conv", lambda: check_once("conv", convnet(), [{"x": [n, 3, 20, 20]} for n in (1, 4)])),
+        ("transformer", lambda: check_once("transformer", transformer(), [{"ids": [1, s], "mask": [1, s]} for s in (8, 33)])),
+        ("shared", shared_task),
+        ("described", described),
+        ("refused", refused),
+        ("tuned", tuned),
+    ], {"mlp", "conv", "transformer", "tuned"}))

@@ -344,6 +344,7 @@ def commands():
     all_commands(model)
 
 
-run_tests([("counted", counted), ("then more", then_more), ("found twice", found_twice), ("expanded", expanded), ("filled", filled), ("padded", padded),
-           ("reshaped", reshaped), ("flattened", flattened), ("repeated", repeated), ("resized", resized), ("sliced", sliced), ("multiplied", multiplied), ("random arithmetic", random_arithmetic), ("refusals", refusals),
-           ("commands", commands)])
+if __name__ == "__main__":
+    run_tests([("counted", counted), ("then more", then_more), ("found twice", found_twice), ("expanded", expanded), ("filled", filled), ("padded", padded),
+               ("reshaped", reshaped), ("flattened", flattened), ("repeated", repeated), ("resized", resized), ("sliced", sliced), ("multiplied", multiplied), ("random arithmetic", random_arithmetic), ("refusals", refusals),
+               ("commands", commands)])

@@ -63,12 +63,11 @@ static made make(const char *text) {
 }
 
 // A kernel without code: its arguments are all that a plan asks for.
-static seer_status describe_kernel(const seer_target *target, seer_codegen *codegen,
-    const seer_loop *loop, const char *symbol, seer_arena *into, seer_kernel *out) {
-  (void)target;
-  (void)codegen;
-  SEER_TRY(seer_kernel_describe(loop, symbol, into, out));
-  seer_kernel_set_scratch(out, 64);
+static seer_status describe_kernel(const seer_kernel_maker *maker, const seer_loop *loop,
+    const char *symbol, seer_arena *into, seer_built_kernel *out) {
+  (void)maker;
+  SEER_TRY(seer_kernel_describe(loop, symbol, into, &out->kernel));
+  seer_kernel_set_scratch(&out->kernel, 64);
   return SEER_OK;
 }
 

@@ -10,13 +10,32 @@
 #include "front/limit.h"
 
 static const seer_build_form forms[] = {
-    [SEER_BUILD_LIBRARY] = {"model.so", "LLVM", true, seer_build_can_link, seer_build_object_kernel,
-        seer_build_link, NULL},
-    [SEER_BUILD_OBJECT] = {"model.o", "LLVM", true, seer_build_can_link, seer_build_object_kernel,
-        seer_build_relink, NULL},
-    [SEER_BUILD_SOURCE] = {"Makefile", "C", false, seer_build_can_write, seer_build_source_kernel,
-        seer_build_sources, seer_build_tidy_sources},
+    [SEER_BUILD_LIBRARY] = {"model.so", "LLVM", seer_build_can_link, seer_build_begin_objects,
+        seer_build_end_objects, seer_build_object_kernel, seer_build_link, NULL},
+    [SEER_BUILD_OBJECT] = {"model.o", "LLVM", seer_build_can_link, seer_build_begin_objects,
+        seer_build_end_objects, seer_build_object_kernel, seer_build_relink, NULL},
+    [SEER_BUILD_SOURCE] = {"Makefile", "C", seer_build_can_write, NULL, NULL,
+        seer_build_source_kernel, seer_build_sources, seer_build_tidy_sources},
 };
+
+// The same of GPUs. `check` NULL: there is none.
+static const seer_build_form device_forms[] = {
+    [SEER_BUILD_LIBRARY] = {"model.so", "the device's compiler", seer_build_can_use_device,
+        seer_build_begin_device, seer_build_end_device, seer_build_device_kernel, seer_build_link,
+        NULL},
+    [SEER_BUILD_OBJECT] = {"model.o", "the device's compiler", seer_build_can_use_device,
+        seer_build_begin_device, seer_build_end_device, seer_build_device_kernel, seer_build_relink,
+        NULL},
+    [SEER_BUILD_SOURCE] = {"Makefile", NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+};
+
+static seer_status find_form(
+    const seer_target *target, seer_build_kind kind, const seer_build_form **out) {
+  *out = target->kind == SEER_TARGET_CPU ? &forms[kind] : &device_forms[kind];
+  if ((*out)->check) return SEER_OK;
+  return SEER_FAIL(
+      UNSUPPORTED, "libraries for GPUs are not written as C yet: --emit so, obj or kernels");
+}
 
 static void log_phase(const seer_context *context, const char *what, uint64_t *start) {
   uint64_t now = seer_os_now_ns();
@@ -91,8 +110,10 @@ static bool flushes_denormals(const build *b) {
 // Of C for any processor the runtime finds out where it is compiled.
 static seer_status check_mode(const build *b) {
   const seer_target *target = seer_context_target(b->context);
-  bool has_mode = seer_target_is_c(target) || strncmp(target->triple, "x86_64", 6) == 0 ||
-      strncmp(target->triple, "aarch64", 7) == 0;
+  if (target->kind != SEER_TARGET_CPU && flushes_denormals(b))
+    return SEER_FAIL(UNSUPPORTED, "--flush-denormals: kernels of GPUs keep denormal numbers");
+  bool has_mode = target->kind != SEER_TARGET_CPU || seer_target_is_c(target) ||
+      strncmp(target->triple, "x86_64", 6) == 0 || strncmp(target->triple, "aarch64", 7) == 0;
   if (has_mode || !flushes_denormals(b)) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED,
       "--flush-denormals: the runtime knows no such mode of %s, only of x86_64 and aarch64",
@@ -154,10 +175,9 @@ static seer_status build_and_come_back(void *user) {
 seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
     const char *out_dir) {
-  const seer_target *target = seer_context_target(context);
-  SEER_TRY(seer_target_check_cpu(target));
-  const seer_build_form *form = &forms[kind];
-  SEER_TRY(form->check(target, out_dir));
+  const seer_build_form *form;
+  SEER_TRY(find_form(seer_context_target(context), kind, &form));
+  SEER_TRY(form->check(context, out_dir));
   SEER_TRY(seer_os_make_dirs(out_dir));
   seer_arena *arena = seer_arena_create("build");
   build b = {.context = context,

@@ -3,6 +3,7 @@
 //   files.c    what is written, in a temporary folder; renames
 //   kernels.c  steps -> distinct kernels, lowered and compiled on all threads
 //   (code/plan/ then makes a plan of them, and weights.bin)
+//   device.c   of a GPU: kernels -> images that a device loads
 //   link.c     plan + kernels + runtime archive -> model.so, model.o
 //   source.c   plan + kernels + the runtime's sources -> model.so as C
 //   embed.c    the runtime's sources, as this program was built with them
@@ -42,15 +43,25 @@ SEER_MUST_USE seer_status seer_build_put_in_place(
 // ---- build.c
 typedef struct seer_built_library seer_built_library;
 
-// A row for each seer_build_kind.
+// What a thread makes kernels with.
+typedef struct {
+  const seer_context *context;
+  seer_codegen *codegen;  // NULL: the form has none
+  struct seer_device_maker *device;  // device.c; likewise
+} seer_kernel_maker;
+
+// A row for each seer_build_kind, and for kinds of targets.
 typedef struct {
   const char *file;  // what it is all for: the last one
   const char *maker;  // of kernels, for the log
-  bool has_codegen;  // `kernel` is given the thread's code generator; else NULL
   // UNSUPPORTED: not for this target; INVALID: not into this folder (which may not be there)
-  seer_status (*check)(const seer_target *target, const char *out_dir);
-  seer_status (*kernel)(const seer_target *target, seer_codegen *codegen, const seer_loop *loop,
-      const char *symbol, seer_arena *arena, seer_kernel *out);
+  seer_status (*check)(const seer_context *context, const char *out_dir);
+  // (optional) Both are called by each thread. What begin has made is to be ended though it failed.
+  seer_status (*begin)(seer_kernel_maker *maker);
+  void (*end)(seer_kernel_maker *maker);
+  // The members `kernel`, `n_image` and `image` of `out`.
+  seer_status (*kernel)(const seer_kernel_maker *maker, const seer_loop *loop, const char *symbol,
+      seer_arena *arena, seer_built_kernel *out);
   seer_status (*finish)(const seer_context *context, const seer_built_kernels *kernels,
       const seer_built_library *library, seer_built_files *files);
   // (optional) After all files are in place: removes those of an earlier build that are none of
@@ -78,9 +89,11 @@ struct seer_built_library {
 // ---- link.c: model.so and model.o, and the kernels in them. As seer_build_form has them.
 // Errors: UNSUPPORTED the target has no instruction set; NOT_FOUND no runtime for its processors
 // was built here.
-SEER_MUST_USE seer_status seer_build_can_link(const seer_target *target, const char *out_dir);
-SEER_MUST_USE seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
-    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
+SEER_MUST_USE seer_status seer_build_can_link(const seer_context *context, const char *out_dir);
+SEER_MUST_USE seer_status seer_build_begin_objects(seer_kernel_maker *maker);
+void seer_build_end_objects(seer_kernel_maker *maker);
+SEER_MUST_USE seer_status seer_build_object_kernel(const seer_kernel_maker *maker,
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_built_kernel *out);
 SEER_MUST_USE seer_status seer_build_link(const seer_context *context,
     const seer_built_kernels *kernels, const seer_built_library *library, seer_built_files *files);
 // The same as one relocatable object that exports seer_model_v1 and asks for libc alone.
@@ -89,13 +102,23 @@ SEER_MUST_USE seer_status seer_build_relink(const seer_context *context,
 
 // ---- source.c: the same as C
 // Errors: INVALID there is a Makefile that none of us has made.
-SEER_MUST_USE seer_status seer_build_can_write(const seer_target *target, const char *out_dir);
-SEER_MUST_USE seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *codegen,
-    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
+SEER_MUST_USE seer_status seer_build_can_write(const seer_context *context, const char *out_dir);
+SEER_MUST_USE seer_status seer_build_source_kernel(const seer_kernel_maker *maker,
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_built_kernel *out);
 SEER_MUST_USE seer_status seer_build_sources(const seer_context *context,
     const seer_built_kernels *kernels, const seer_built_library *library, seer_built_files *files);
 SEER_MUST_USE seer_status seer_build_tidy_sources(
     const seer_built_files *files, const char *out_dir);
+
+// ---- device.c: kernels of libraries for GPUs. The host's part of such a library is for processors
+// as this one is; link.c links it.
+// Errors: those of compilers that are missing; UNSUPPORTED what it is not built with.
+SEER_MUST_USE seer_status seer_build_can_use_device(
+    const seer_context *context, const char *out_dir);
+SEER_MUST_USE seer_status seer_build_begin_device(seer_kernel_maker *maker);
+void seer_build_end_device(seer_kernel_maker *maker);
+SEER_MUST_USE seer_status seer_build_device_kernel(const seer_kernel_maker *maker,
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_built_kernel *out);
 
 // ---- embed.c
 typedef struct {

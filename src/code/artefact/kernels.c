@@ -21,7 +21,7 @@ typedef struct {
   const job_list *jobs;
   seer_arena *arena;
   bool has_begun;
-  seer_codegen *codegen;  // where the form has one
+  seer_kernel_maker maker;
   seer_status begun;  // not OK: it could not be made
   seer_built_kernel *next;
 } worker;
@@ -119,7 +119,7 @@ static const char *spelled(const char *task, seer_arena *arena) {
 }
 
 static seer_status build_one(
-    const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
+    const job_list *jobs, const seer_kernel_maker *maker, seer_arena *arena, seer_built_kernel *k) {
   const seer_schedule *schedule = &k->choice->schedule;
   const seer_sketch_list *list;
   seer_loop *loop = NULL;
@@ -133,31 +133,29 @@ static seer_status build_one(
   if (k->packs->n > 0)
     symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_packs(k->packs));
   uint64_t start = seer_os_thread_ns();
-  const seer_target *target = seer_context_target(jobs->context);
-  SEER_TRY(jobs->form->kernel(target, codegen, loop, symbol, arena, &k->kernel));
+  SEER_TRY(jobs->form->kernel(maker, loop, symbol, arena, k));
   k->codegen_s = (double)(seer_os_thread_ns() - start) * 1e-9;
-  SEER_TRY(dump_one(jobs, codegen, k, list, loop));
+  SEER_TRY(dump_one(jobs, maker->codegen, k, list, loop));
   k->n_arg = k->kernel.n_arg;
   if (k->n_arg > 0 && k->kernel.arg[k->n_arg - 1].storage == SEER_STORE_LOCAL) k->n_arg--;
   return SEER_OK;
 }
 
-static seer_status create_codegen(void *user) {
+static seer_status begin(void *user) {
   worker *self = user;
-  return seer_codegen_create(
-      self->jobs->context, seer_context_target(self->jobs->context), &self->codegen);
+  return self->jobs->form->begin(&self->maker);
 }
 
 static seer_status build_next(void *user) {
   worker *self = user;
-  return build_one(self->jobs, self->codegen, self->arena, self->next);
+  return build_one(self->jobs, &self->maker, self->arena, self->next);
 }
 
 // Whatever runs out of memory in it, it comes back: other threads work beside it.
 static void build_part(void *user, uint32_t part, uint32_t thread) {
   job_list *jobs = user;
   worker *self = &jobs->workers[thread];
-  if (!self->has_begun && jobs->form->has_codegen) self->begun = seer_recover(create_codegen, self);
+  if (!self->has_begun && jobs->form->begin) self->begun = seer_recover(begin, self);
   self->has_begun = true;
   self->next = &jobs->kernels->kernel[part];
   seer_status *status = &jobs->status[part];
@@ -237,11 +235,12 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   out->arenas = SEER_NEW_ARRAY(arena, seer_arena *, n_threads);
   for (uint32_t t = 0; t < n_threads; t++) {
     out->arenas[out->n_arenas++] = seer_arena_create("kernels");
-    jobs.workers[t] = (worker){.jobs = &jobs, .arena = out->arenas[t]};
+    jobs.workers[t] =
+        (worker){.jobs = &jobs, .arena = out->arenas[t], .maker = {.context = context}};
   }
   seer_parallel(n_threads, out->n, build_part, &jobs);
   for (uint32_t t = 0; t < n_threads; t++) {
-    seer_codegen_destroy(jobs.workers[t].codegen);
+    if (form->end) form->end(&jobs.workers[t].maker);
     seer_status_free(jobs.workers[t].begun);
   }
   seer_status status = SEER_OK;

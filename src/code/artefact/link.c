@@ -36,13 +36,14 @@ static void add_number(LLVMModuleRef module, const char *symbol, uint64_t number
 }
 
 // An object with the blob (in read-only data) and the table of kernels (relocated, then read-only).
-// A function may stand in the table several times: for each plan that runs it.
-static seer_status emit_plan(const seer_target *target, const seer_built_library *library,
+// A function may stand in the table several times: for each plan that runs it. Of a library with a
+// device the table is empty, and there is a runner.
+static seer_status emit_plan(const char *triple, bool has_device, const seer_built_library *library,
     seer_arena *arena, const void **out_data, size_t *out_bytes) {
   seer_llvm_init();
   LLVMContextRef context = LLVMContextCreate();
   LLVMModuleRef module = LLVMModuleCreateWithNameInContext("plan", context);
-  LLVMSetTarget(module, target->triple);
+  LLVMSetTarget(module, triple);
   LLVMTypeRef byte = LLVMInt8TypeInContext(context);
   LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
 
@@ -59,29 +60,38 @@ static seer_status emit_plan(const seer_target *target, const seer_built_library
 
   LLVMTypeRef params[2] = {pointer, LLVMInt32TypeInContext(context)};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), params, 2, false);
-  LLVMValueRef *entry = SEER_NEW_ARRAY(arena, LLVMValueRef, library->n_phase + 1);
-  for (uint32_t i = 0; i < library->n_phase; i++) {
+  uint32_t n = has_device ? 0 : library->n_phase;
+  LLVMValueRef *entry = SEER_NEW_ARRAY(arena, LLVMValueRef, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
     entry[i] = LLVMGetNamedFunction(module, library->phase_symbol[i]);
     if (!entry[i]) entry[i] = LLVMAddFunction(module, library->phase_symbol[i], type);
     LLVMSetVisibility(entry[i], LLVMHiddenVisibility);
   }
-  uint32_t n = library->n_phase;
   if (n == 0) entry[n++] = LLVMConstNull(pointer);
   LLVMValueRef table = LLVMAddGlobal(module, LLVMArrayType2(pointer, n), "seer_plan_kernels");
   LLVMSetInitializer(table, LLVMConstArray2(pointer, entry, n));
   LLVMSetGlobalConstant(table, true);
   LLVMSetVisibility(table, LLVMHiddenVisibility);
 
+  if (has_device) {
+    LLVMValueRef runner = LLVMAddGlobal(module, pointer, "seer_plan_runner");
+    LLVMValueRef row = LLVMAddGlobal(module, byte, "seer_device_runner");
+    LLVMSetVisibility(row, LLVMHiddenVisibility);
+    LLVMSetInitializer(runner, row);
+    LLVMSetGlobalConstant(runner, true);
+    LLVMSetVisibility(runner, LLVMHiddenVisibility);
+  }
+
   LLVMTargetRef llvm_target = NULL;
   LLVMTargetMachineRef machine = NULL;
   LLVMMemoryBufferRef object = NULL;
   char *message = NULL;
   seer_status status = SEER_OK;
-  if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) {
-    status = llvm_fail(message, target->triple);
+  if (LLVMGetTargetFromTriple(triple, &llvm_target, &message)) {
+    status = llvm_fail(message, triple);
   } else {
-    machine = LLVMCreateTargetMachine(llvm_target, target->triple, "", "", LLVMCodeGenLevelNone,
-        LLVMRelocPIC, LLVMCodeModelDefault);
+    machine = LLVMCreateTargetMachine(
+        llvm_target, triple, "", "", LLVMCodeGenLevelNone, LLVMRelocPIC, LLVMCodeModelDefault);
     if (!machine) status = llvm_fail(NULL, "no code generator for this target");
   }
   message = NULL;
@@ -103,10 +113,10 @@ static seer_status emit_plan(const seer_target *target, const seer_built_library
 // installation that it is in (bin/familyseer, lib/libfamilyseer.so), where the build or the
 // installation put it. That for other processors than this program's is there in a folder of their
 // name. NULL: there is none.
-static const char *find_archive(seer_isa isa, seer_arena *arena) {
+static const char *find_archive(seer_isa isa, const char *name, seer_arena *arena) {
   seer_cpu_facts here;
   seer_cpu_read(&here);
-  const char *name = "libseer_rt.a", *self = NULL, *folder[4] = {NULL};
+  const char *self = NULL, *folder[4] = {NULL};
   if (strcmp(seer_isa_name(isa), here.architecture) != 0)
     name = seer_os_path_join(arena, seer_isa_name(isa), name);
   bool is_library;
@@ -170,36 +180,48 @@ static seer_status run_linker(const char *const *argv, const char *log_path, see
   return SEER_FAIL(INTERNAL, "%s ended with status %d: %s", argv[0], exit_status, log ? log : "");
 }
 
-// Of the target's processors, in `arena`.
-static seer_status need_archive(
-    const seer_target *target, seer_arena *arena, const char **out_path) {
+// What a library is linked for, and with.
+typedef struct {
+  const char *triple;  // of the processors that it runs on: the host's, where kernels are a GPU's
+  bool has_device;
+  const char *archive, *device_archive;  // in the arena that is given; the latter NULL: no device
+} linked_for;
+
+static seer_status need_archive(const seer_target *target, seer_arena *arena, linked_for *out) {
   seer_isa isa;
+  *out = (linked_for){.triple = target->triple, .has_device = target->kind != SEER_TARGET_CPU};
+  if (out->has_device) {
+    seer_cpu_facts here;
+    seer_cpu_read(&here);
+    out->triple = seer_arena_printf(arena, "%s-linux-gnu", here.architecture);
+  }
   if (seer_target_is_c(target))
     return SEER_FAIL(UNSUPPORTED,
         "target '%s' has no instruction set that objects could be made for: --emit c writes the "
         "library as C",
         target->triple);
-  if (!seer_isa_of(target->triple, &isa))
+  if (!seer_isa_of(out->triple, &isa))
     return SEER_FAIL(UNSUPPORTED,
-        "no model.so can be linked for %s: it is none of x86_64, aarch64 and riscv64",
-        target->triple);
-  *out_path = find_archive(isa, arena);
-  if (*out_path) return SEER_OK;
+        "no model.so can be linked for %s: it is none of x86_64, aarch64 and riscv64", out->triple);
+  out->archive = find_archive(isa, "libseer_rt.a", arena);
+  if (out->has_device) out->device_archive = find_archive(isa, "libseer_rt_device.a", arena);
+  if (out->archive && (!out->has_device || out->device_archive)) return SEER_OK;
   return SEER_FAIL(NOT_FOUND,
-      "no model.so can be linked for %s here: the runtime that goes into it (libseer_rt.a for %s) "
-      "is neither beside this program nor in %s. %s; --emit c writes the library as C",
-      target->triple, seer_isa_name(isa), SEER_INSTALL_LIBDIR,
+      "no model.so can be linked for %s here: the runtime that goes into it (%s for %s) is neither "
+      "beside this program nor in %s. %s; --emit c writes the library as C",
+      out->triple, out->archive ? "libseer_rt_device.a" : "libseer_rt.a", seer_isa_name(isa),
+      SEER_INSTALL_LIBDIR,
       isa == SEER_ISA_RISCV64
           ? "None is made for that processor on others"
           : "A build makes it that has clang and the headers of that processor's libc (Debian: "
             "libc6-dev-arm64-cross or libc6-dev-amd64-cross)");
 }
 
-seer_status seer_build_can_link(const seer_target *target, const char *out_dir) {
+seer_status seer_build_can_link(const seer_context *context, const char *out_dir) {
   (void)out_dir;  // model.so and model.o are nobody else's names
   seer_arena *arena = seer_arena_create("archive");
-  const char *path = NULL;
-  seer_status status = need_archive(target, arena, &path);
+  linked_for unused;
+  seer_status status = need_archive(seer_context_target(context), arena, &unused);
   seer_arena_destroy(arena);
   return status;
 }
@@ -210,11 +232,16 @@ seer_status seer_build_can_link(const seer_target *target, const char *out_dir) 
 // small network in 280 MiB of address space was ended.
 #define LLVM_BYTES (UINT64_C(128) << 20)
 
-seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
-    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out) {
-  (void)target;  // the code generator's
+seer_status seer_build_begin_objects(seer_kernel_maker *maker) {
+  return seer_codegen_create(maker->context, seer_context_target(maker->context), &maker->codegen);
+}
+
+void seer_build_end_objects(seer_kernel_maker *maker) { seer_codegen_destroy(maker->codegen); }
+
+seer_status seer_build_object_kernel(const seer_kernel_maker *maker, const seer_loop *loop,
+    const char *symbol, seer_arena *arena, seer_built_kernel *out) {
   SEER_TRY(seer_recover_headroom(LLVM_BYTES, "the code generator"));
-  return seer_codegen_build(codegen, loop, symbol, arena, out);
+  return seer_codegen_build(maker->codegen, loop, symbol, arena, &out->kernel);
 }
 
 // ---- command lines
@@ -234,24 +261,29 @@ static command_line begin(
 }
 
 // The plan, the kernels and the runtime, as files in the work folder.
-static seer_status put_inputs(command_line *line, const seer_target *target,
-    const seer_built_kernels *kernels, const seer_built_library *library, const char *archive,
-    const char *work_dir, seer_arena *arena) {
+static seer_status put_inputs(command_line *line, const linked_for *with,
+    const seer_built_kernels *kernels, const seer_built_library *library, const char *work_dir,
+    seer_arena *arena) {
   const void *object = NULL;
   size_t n_bytes = 0;
-  SEER_TRY(emit_plan(target, library, arena, &object, &n_bytes));
+  SEER_TRY(emit_plan(with->triple, with->has_device, library, arena, &object, &n_bytes));
   const char *plan_path = seer_os_path_join(arena, work_dir, "plan.o");
   SEER_TRY(seer_os_write_file(plan_path, object, n_bytes));
   put(line, "-u");
   put(line, "seer_model_v1");
   put(line, plan_path);
-  for (uint32_t i = 0; i < kernels->n; i++) {
+  for (uint32_t i = 0; i < kernels->n && !with->has_device; i++) {
     const seer_kernel *kernel = &kernels->kernel[i].kernel;
     const char *path = seer_arena_printf(arena, "%s/%u.o", work_dir, i);
     SEER_TRY(seer_os_write_file(path, kernel->object, kernel->n_object_bytes));
     put(line, path);
   }
-  put(line, archive);
+  put(line, with->archive);
+  // The runner is asked for by the plan's object, and asks for the runtime.
+  if (with->has_device) {
+    put(line, with->device_archive);
+    put(line, with->archive);
+  }
   return SEER_OK;
 }
 
@@ -260,8 +292,9 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
   const seer_target *target = seer_context_target(context);
   seer_arena *arena = files->arena;
   const char *work_dir = files->work_dir, *so_path = seer_build_add_file(files, "model.so");
-  const char *archive = NULL, *linker = NULL;
-  SEER_TRY(need_archive(target, arena, &archive));
+  const char *linker = NULL;
+  linked_for with;
+  SEER_TRY(need_archive(target, arena, &with));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
   const char *script = seer_os_path_join(arena, work_dir, "exports");
   static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
@@ -271,9 +304,9 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
       "noexecstack", "-soname", "model.so", "--version-script", script};
   command_line line = begin(kernels, linker, arena);
   for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
-  SEER_TRY(put_inputs(&line, target, kernels, library, archive, work_dir, arena));
+  SEER_TRY(put_inputs(&line, &with, kernels, library, work_dir, arena));
   for (uint32_t i = 0; i < SEER_COUNT_OF(stubs); i++)
-    SEER_TRY(find_stub(archive, stubs[i], arena, &line.argv[line.n++]));
+    SEER_TRY(find_stub(with.archive, stubs[i], arena, &line.argv[line.n++]));
   return run_linker(line.argv, seer_os_path_join(arena, work_dir, "log"), arena);
 }
 
@@ -287,15 +320,16 @@ seer_status seer_build_relink(const seer_context *context, const seer_built_kern
   const seer_target *target = seer_context_target(context);
   seer_arena *arena = files->arena;
   const char *work_dir = files->work_dir, *object_path = seer_build_add_file(files, "model.o");
-  const char *archive = NULL, *linker = NULL, *copier = NULL;
-  SEER_TRY(need_archive(target, arena, &archive));
+  const char *linker = NULL, *copier = NULL;
+  linked_for with;
+  SEER_TRY(need_archive(target, arena, &with));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
   SEER_TRY(find_first(copiers, SEER_COUNT_OF(copiers), "llvm-objcopy (package llvm-19)", &copier));
   const char *const flags[] = {
       "-r", "-o", object_path, "--build-id=none", "--strip-debug", "--threads=1"};
   command_line line = begin(kernels, linker, arena);
   for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
-  SEER_TRY(put_inputs(&line, target, kernels, library, archive, work_dir, arena));
+  SEER_TRY(put_inputs(&line, &with, kernels, library, work_dir, arena));
   const char *log = seer_os_path_join(arena, work_dir, "log");
   SEER_TRY(run_linker(line.argv, log, arena));
   const char *const localise[] = {

@@ -15,9 +15,10 @@
 // a person can open.
 #define FILE_BYTES (192u << 10)
 
-seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *codegen,
-    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out) {
-  (void)codegen;
+seer_status seer_build_source_kernel(const seer_kernel_maker *maker, const seer_loop *loop,
+    const char *symbol, seer_arena *arena, seer_built_kernel *k) {
+  const seer_target *target = seer_context_target(maker->context);
+  seer_kernel *out = &k->kernel;
   SEER_TRY(seer_kernel_describe(loop, symbol, arena, out));
   const seer_gen_machine machine = seer_gen_machine_of_c(target);
   seer_arena *work = seer_arena_create("source");
@@ -36,8 +37,8 @@ seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *co
 }
 
 // A Makefile may be anybody's; -o . is easily written.
-seer_status seer_build_can_write(const seer_target *target, const char *out_dir) {
-  (void)target;  // every one has C
+seer_status seer_build_can_write(const seer_context *context, const char *out_dir) {
+  (void)context;  // every target has C
   seer_arena *arena = seer_arena_create("source");
   const char *path = seer_os_path_join(arena, out_dir, "Makefile");
   char *text = NULL;

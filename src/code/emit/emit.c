@@ -40,26 +40,12 @@ static seer_status check_folder(const char *folder) {
   return status;
 }
 
-static seer_status open_nvrtc(const seer_target *target, const char *path, seer_nvrtc **out) {
-  SEER_TRYF(seer_nvrtc_open(*path ? path : NULL, out),
-      "kernels in CUDA C are compiled by NVRTC; pip install nvidia-cuda-nvrtc-cu12 brings one that "
-      "needs no GPU, and --nvrtc .../nvidia/cuda_nvrtc/lib/libnvrtc.so.12 says where it is");
-  uint32_t sm = target->gpu.architecture, version = seer_nvrtc_version(*out);
-  if (seer_nvrtc_knows(*out, sm)) return SEER_OK;
-  seer_nvrtc_close(*out);
-  *out = NULL;
-  return SEER_FAIL(UNSUPPORTED,
-      "NVRTC %u.%u makes no code for sm_%u (CUDA 12's knows sm_50 to sm_90, CUDA 13's those from "
-      "sm_75 on); --nvrtc names another",
-      version / 100, version % 100, sm);
-}
-
 seer_status seer_emit_check(const seer_target *target, const char *nvrtc, const char *folder) {
   SEER_ASSERT(target->kind != SEER_TARGET_CPU, "kind %d", (int)target->kind);
   SEER_TRY(check_folder(folder));
   if (!is_cuda(target)) return SEER_OK;
   seer_nvrtc *opened;
-  SEER_TRY(open_nvrtc(target, nvrtc, &opened));
+  SEER_TRY(seer_gpu_open_nvrtc(target, nvrtc, &opened));
   seer_nvrtc_close(opened);
   return SEER_OK;
 }
@@ -82,7 +68,7 @@ typedef struct {
 static seer_status begin(void *user) {
   worker *w = user;
   if (is_cuda(w->tables->target))
-    return open_nvrtc(w->tables->target, w->tables->request->nvrtc, &w->nvrtc);
+    return seer_gpu_open_nvrtc(w->tables->target, w->tables->request->nvrtc, &w->nvrtc);
   if (!w->builds_opencl) return SEER_OK;
   SEER_TRY(seer_opencl_open(NULL, &w->opencl));
   return seer_opencl_find(w->opencl, NULL, SEER_OPENCL_ANY, 0, w->arena, &w->device);
@@ -278,7 +264,7 @@ static seer_status find_compiler(emission *e, bool *out_builds_opencl) {
   *out_builds_opencl = false;
   if (is_cuda(target)) {
     seer_nvrtc *nvrtc;
-    SEER_TRY(open_nvrtc(target, e->request->nvrtc, &nvrtc));
+    SEER_TRY(seer_gpu_open_nvrtc(target, e->request->nvrtc, &nvrtc));
     uint32_t version = seer_nvrtc_version(nvrtc);
     e->tables.compiler = seer_arena_printf(e->arena, "NVRTC %u.%u", version / 100, version % 100);
     seer_nvrtc_close(nvrtc);

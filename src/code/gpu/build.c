@@ -9,6 +9,20 @@
 // CUDA's from sm_90 on keep so much of a block's memory for themselves.
 #define SYSTEM_BYTES 1024
 
+seer_status seer_gpu_open_nvrtc(const seer_target *target, const char *path, seer_nvrtc **out) {
+  SEER_TRYF(seer_nvrtc_open(*path ? path : NULL, out),
+      "kernels in CUDA C are compiled by NVRTC; pip install nvidia-cuda-nvrtc-cu12 brings one that "
+      "needs no GPU, and --nvrtc .../nvidia/cuda_nvrtc/lib/libnvrtc.so.12 says where it is");
+  uint32_t sm = target->gpu.architecture, version = seer_nvrtc_version(*out);
+  if (seer_nvrtc_knows(*out, sm)) return SEER_OK;
+  seer_nvrtc_close(*out);
+  *out = NULL;
+  return SEER_FAIL(UNSUPPORTED,
+      "NVRTC %u.%u makes no code for sm_%u (CUDA 12's knows sm_50 to sm_90, CUDA 13's those from "
+      "sm_75 on); --nvrtc names another",
+      version / 100, version % 100, sm);
+}
+
 static const seer_dialect *dialect_of(seer_kernel_format format) {
   return seer_dialect_find(format == SEER_KERNEL_CUDA_C ? "cuda" : "opencl");
 }

@@ -16,6 +16,12 @@
 SEER_MUST_USE seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_format format,
     const char *symbol, seer_arena *arena, seer_kernel *out);
 
+// NVRTC for the target's architecture, with words on where one is to be had.
+//   path  "": by the names that it has where it is installed
+// Errors: NOT_FOUND; UNSUPPORTED: it does not know the architecture.
+SEER_MUST_USE seer_status seer_gpu_open_nvrtc(
+    const seer_target *target, const char *path, seer_nvrtc **out);
+
 // What was written as CUDA C, for sm_<sm>: of format CUBIN.
 // Errors: INTERNAL: it needs more of a block's memory than it says. For tests.
 SEER_MUST_USE seer_status seer_gpu_compile_cuda(

@@ -4,6 +4,8 @@
 //   memory.c   live intervals -> offsets
 //   host.c     host steps, sizes of outputs -> their parts of the plan
 //   made.c     what each step leaves in memory -> its part of the plan
+//   sides.c    of what lies on a device: which copy of a value is good (sides.h)
+//   device.c   the plan's part about the device
 //   weights.c  packed weights -> weights.bin (make.h)
 //
 // Memory: what has no other owner is in the arena that is given.
@@ -81,6 +83,8 @@ const seer_stretch *seer_place_stretch(const seer_places *places, uint32_t s);
 // The stretch whose steps have one image of the value in buffer `k` of step s; NULL: all of it.
 const seer_stretch *seer_place_stretch_of_operand(
     const seer_places *places, uint32_t s, uint32_t k);
+// By value: the step whose memory it is in, whatever views are in between; UINT32_MAX: none.
+uint32_t *seer_place_makers(const seer_places *places);
 // The value lies in memory of one image: of a stretch.
 bool seer_place_is_of_image(const seer_value_place *place);
 
@@ -136,10 +140,27 @@ typedef struct {
   seer_arena *arena;
 } seer_made_list;
 // `value`, of which argument `arg` holds all, is there once step `step` of the plan has run. Its
-// elements lie as its order and pitch say.
-void seer_build_made(
-    seer_made_list *list, const seer_value *value, uint32_t step, uint32_t arg, uint32_t name);
+// elements lie as its order and pitch say. is_on_device: there alone.
+void seer_build_made(seer_made_list *list, const seer_value *value, uint32_t step, uint32_t arg,
+    uint32_t name, bool is_on_device);
 // Into the order of steps: that of a loop comes before those of its body, and was put behind them.
 void seer_build_sort_made(seer_made_list *list);
+
+// ---- device.c: what the plan says of its device
+typedef struct {
+  seer_plan_launch *launch;  // by phase
+  size_t n_launch, cap_launch;
+  uint8_t *is_on_device;  // by move
+  size_t n_move, cap_move;
+  seer_arena *arena;
+} seer_launch_list;
+void seer_build_launch(
+    seer_launch_list *list, uint32_t module, uint32_t name_string, const seer_kernel_launch *as);
+void seer_build_move_on_device(seer_launch_list *list, bool is_on_device);
+typedef uint32_t (*seer_put_string)(void *user, const char *text);
+// Behind all strings but its own: `put` puts them. Sets the header's device_offset.
+//   kernels  whose images are listed, each kernel's as a module; NULL: the first plan has them
+void seer_build_device(const seer_launch_list *list, const seer_built_kernels *kernels,
+    const char *driver, seer_put_string put, void *user, seer_text *blob, seer_plan_header *header);
 
 #endif

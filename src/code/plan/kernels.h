@@ -4,6 +4,9 @@
 #define SEER_CODE_PLAN_KERNELS_H
 
 #include "code/artefact.h"
+#include "runtime/device/device.h"
+
+#define SEER_KERNEL_MAX_IMAGES 2
 
 typedef struct {
   const seer_step *step;  // the first one that needs it
@@ -14,6 +17,9 @@ typedef struct {
   seer_kernel kernel;
   uint32_t n_arg;  // without the thread's scratch
   double codegen_s;  // that its code took
+  // Of a library with a device, what that may load: each has all of the kernel's phases
+  uint32_t n_image;
+  seer_device_image image[SEER_KERNEL_MAX_IMAGES];
 } seer_built_kernel;
 
 typedef struct {

@@ -21,15 +21,16 @@ static void find_strides(const seer_value *value, int64_t *out_stride) {
   }
 }
 
-void seer_build_made(
-    seer_made_list *list, const seer_value *value, uint32_t step, uint32_t arg, uint32_t name) {
+void seer_build_made(seer_made_list *list, const seer_value *value, uint32_t step, uint32_t arg,
+    uint32_t name, bool is_on_device) {
   int64_t stride[SEER_MAX_RANK];
   seer_plan_made made = {.step = step,
       .name_string = name,
       .onnx_dtype = seer_onnx_dtype_number(value->dtype),
       .rank = value->rank,
       .first_extent = (uint32_t)list->n_extent,
-      .arg = arg};
+      .arg = arg,
+      .is_on_device = is_on_device};
   find_strides(value, stride);
   for (uint32_t d = 0; d < value->rank; d++) {
     put_extent(list, value->dim[d]);

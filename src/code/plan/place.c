@@ -135,8 +135,7 @@ static void use_host_values(seer_places *places) {
   }
 }
 
-// By value: the step whose memory it is in, whatever views are in between; UINT32_MAX: none.
-static uint32_t *find_makers(const seer_places *places) {
+uint32_t *seer_place_makers(const seer_places *places) {
   uint32_t *maker = SEER_NEW_ARRAY(places->arena, uint32_t, places->graph->n_value);
   for (uint32_t v = 0; v < places->graph->n_value; v++) maker[v] = UINT32_MAX;
   for (uint32_t s = 0; s < places->network->n_step; s++) {
@@ -161,7 +160,7 @@ static void join_branches(seer_places *places) {
   for (uint32_t s = 0; s < places->network->n_step; s++) {
     const seer_step *step = &places->network->step[s];
     if (step->kind != SEER_STEP_BRANCH) continue;
-    if (!maker) maker = find_makers(places);
+    if (!maker) maker = seer_place_makers(places);
     const seer_node *node = seer_step_node(places->graph, step);
     const uint32_t from[2] = {s + 1, s + 1 + step->n_then}, n[2] = {step->n_then, step->n_else};
     for (uint32_t k = 0; k < 2 * node->n_out; k++) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "code/plan/internal.h"
+#include "code/plan/sides.h"
 #include "front/images.h"
 #include "front/onnx/dtype.h"
 
@@ -31,6 +31,10 @@ typedef struct {
   uint64_t shared_bytes, scratch_bytes;
   seer_host_list hosts;
   seer_made_list made;
+  bool has_device;
+  const char *driver;  // of the device
+  seer_sides sides;
+  seer_launch_list device;
   uint32_t *n_views_to_come;  // by value: views that make it, whole with the last one
 } builder;
 
@@ -68,6 +72,41 @@ static seer_plan_step *put_step(
   return step;
 }
 
+// ---- of a library with a device: copies
+
+static void put_copy(void *user, uint32_t root, seer_side to) {
+  builder *b = user;
+  const seer_value_place *p = &b->at.place[root];
+  const seer_plan_step_kind kind = to == SEER_SIDE_DEVICE ? SEER_PLAN_UPLOAD : SEER_PLAN_DOWNLOAD;
+  uint64_t n_bytes =
+      p->n_bytes > 0 ? p->n_bytes : seer_place_value_bytes(b->graph, (seer_val){root});
+  seer_plan_step *step = put_step(b, kind, seer_graph_value(b->graph, (seer_val){root})->name, "");
+  step->n_arg = 1;
+  step->n_bytes = n_bytes;
+  put_arg(b, p->kind, p->offset, n_bytes);
+}
+
+// Before and behind a step that reads and writes on `side`.
+static void enter(builder *b, const seer_step *step, seer_side side) {
+  for (uint32_t k = 0, n = seer_step_n_values(b->graph, step); k < n; k++) {
+    bool is_made;
+    seer_val v = seer_step_value(b->graph, step, k, &is_made);
+    if (is_made)
+      seer_sides_will_make(&b->sides, v, side);
+    else
+      seer_sides_need(&b->sides, v, side);
+    if (!is_made && side == SEER_SIDE_HOST) seer_sides_need_sizes(&b->sides, v);
+  }
+}
+
+static void leave(builder *b, const seer_step *step, seer_side side) {
+  for (uint32_t k = 0, n = seer_step_n_values(b->graph, step); k < n; k++) {
+    bool is_made;
+    seer_val v = seer_step_value(b->graph, step, k, &is_made);
+    if (is_made) seer_sides_made(&b->sides, v, side);
+  }
+}
+
 // ---- what is in memory behind step `at` of the plan
 
 // Left out: what no caller can hold, constants, what is no value of its own, and what is there for
@@ -82,8 +121,8 @@ static void show(builder *b, seer_val v, size_t at) {
   if (value->base.i && p->kind != SEER_ARG_ARENA) return;
   put_arg(b, p->kind, p->offset + seer_place_part_offset(b->graph, v),
       (uint64_t)seer_value_span(value) * seer_dtype_bytes(value->dtype));
-  seer_build_made(
-      &b->made, value, (uint32_t)at, (uint32_t)b->n_arg - 1, put_string(b, value->name));
+  seer_build_made(&b->made, value, (uint32_t)at, (uint32_t)b->n_arg - 1, put_string(b, value->name),
+      seer_sides_is_on_device_alone(&b->sides, v));
 }
 
 static void show_made(builder *b, const seer_step *step, size_t at) {
@@ -113,7 +152,10 @@ static uint32_t put_phases(builder *b, uint32_t k) {
     b->phase = SEER_GROW(b->arena, seer_plan_phase, b->phase, b->n_phase, &b->cap_phase);
     b->symbol = SEER_GROW(b->arena, const char *, b->symbol, b->n_phase, &b->cap_symbol);
     b->phase[b->n_phase].n_parts = kernel->n_parts[i] > 0 ? kernel->n_parts[i] : 1;
-    b->symbol[b->n_phase++] = seer_arena_printf(b->arena, "%s_p%u", kernel->symbol, i);
+    b->symbol[b->n_phase] = seer_arena_printf(b->arena, "%s_p%u", kernel->symbol, i);
+    if (b->has_device)
+      seer_build_launch(&b->device, k, put_string(b, b->symbol[b->n_phase]), &kernel->launch[i]);
+    b->n_phase++;
   }
   return b->first_phase[k];
 }
@@ -165,7 +207,9 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
   uint32_t index = b->kernel_of_step[s];
   const seer_built_kernel *k = &b->kernels->kernel[index];
   uint32_t first_phase = put_phases(b, index);
-  seer_plan_step *out = put_step(b, SEER_PLAN_KERNEL, step->name, source);
+  enter(b, step, SEER_SIDE_DEVICE);
+  seer_plan_step *out =
+      put_step(b, b->has_device ? SEER_PLAN_LAUNCH : SEER_PLAN_KERNEL, step->name, source);
   size_t at = b->n_step - 1;
   out->first_phase = first_phase;
   out->n_phase = k->kernel.n_phase;
@@ -197,6 +241,7 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
   SEER_ASSERT(
       b->n_arg - b->step[at].first_arg == k->n_arg, "%s: %zu arguments", step->name, b->n_arg);
   if (k->kernel.scratch_bytes > b->scratch_bytes) b->scratch_bytes = k->kernel.scratch_bytes;
+  leave(b, step, SEER_SIDE_DEVICE);
   return SEER_OK;
 }
 
@@ -232,8 +277,10 @@ static void put_host_step(builder *b, const char *name) {
 static seer_status put_host(builder *b, const seer_step *step) {
   seer_value_args args = whole_values(b);
   seer_host_room room;
+  enter(b, step, SEER_SIDE_HOST);
   SEER_TRY(seer_build_host(&b->hosts, &args, seer_step_node(b->graph, step), &room));
   put_host_step(b, step->name);
+  leave(b, step, SEER_SIDE_HOST);
   if (room.thread > b->scratch_bytes) b->scratch_bytes = room.thread;
   if (room.shared == 0) return SEER_OK;
   put_arg(b, SEER_ARG_SHARED, 0, room.shared);
@@ -243,7 +290,9 @@ static seer_status put_host(builder *b, const seer_step *step) {
   return SEER_OK;
 }
 
-static seer_status put_branch(builder *b, const seer_step *step) {
+// Its step alone. out_sides: where its results come to lie.
+static seer_status put_branch(builder *b, uint32_t s, seer_sides_branch *out_sides) {
+  const seer_step *step = &b->network->step[s];
   const seer_node *node = seer_step_node(b->graph, step);
   seer_value_args args = whole_values(b);
   bool *is_there = SEER_NEW_ARRAY(b->arena, bool, 2 * node->n_out + 1);
@@ -252,7 +301,11 @@ static seer_status put_branch(builder *b, const seer_step *step) {
     is_there[k] = to.i == 0 || node->in[k + 1].i == 0 ||
         seer_place_root(&b->at, node->in[k + 1]) == seer_place_root(&b->at, to);
   }
+  seer_sides_enter_branch(&b->sides, s, out_sides);
   SEER_TRY(seer_build_branch(&b->hosts, &args, node, is_there));
+  for (uint32_t k = 0; k < 2 * node->n_out && b->has_device; k++)
+    if (!is_there[k])
+      seer_build_move_on_device(&b->device, out_sides->side[k % node->n_out] == SEER_SIDE_DEVICE);
   put_step(b, SEER_PLAN_BRANCH, step->name, "")->first_phase = (uint32_t)b->hosts.n_branch - 1;
   return SEER_OK;
 }
@@ -264,13 +317,19 @@ static seer_status put_loop(builder *b, const seer_choice *choice, uint32_t s) {
   const seer_step *step = &b->network->step[s], *end = step + 1 + step->n_body;
   seer_value_args args = whole_values(b);
   size_t index = b->hosts.n_loop;
-  SEER_TRYF(seer_build_loop(
-                &b->hosts, &args, seer_step_node(b->graph, step), seer_step_node(b->graph, end)),
-      "step '%s'", step->name);
+  const seer_node *last = seer_step_node(b->graph, end);
+  seer_sides_loop sides;
+  seer_sides_enter_loop(&b->sides, s, s + 1 + step->n_body, &sides);
+  SEER_TRYF(seer_build_loop(&b->hosts, &args, seer_step_node(b->graph, step), last), "step '%s'",
+      step->name);
+  for (uint32_t k = 0; k + 1 < last->n_out && b->has_device; k++)
+    seer_build_move_on_device(&b->device, sides.side[k] == SEER_SIDE_DEVICE);
   put_step(b, SEER_PLAN_LOOP, step->name, "")->first_phase = (uint32_t)index;
   size_t first = b->n_step;
   SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_body));
+  seer_sides_end_body(&b->sides, &sides);
   b->hosts.loop[index].n_body = (uint32_t)(b->n_step - first);
+  seer_sides_leave_loop(&b->sides, &sides);
   show_made(b, end, first - 1);
   return SEER_OK;
 }
@@ -285,15 +344,19 @@ static void put_fail(builder *b, const seer_node *node) {
 }
 
 // The sides of the branch of step s, which was put last.
-static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) {
+static seer_status put_sides(
+    builder *b, const seer_choice *choice, uint32_t s, seer_sides_branch *sides) {
   const seer_step *step = &b->network->step[s];
   const seer_node *node = seer_step_node(b->graph, step);
   const uint32_t n[2] = {step->n_then, step->n_else};
   size_t index = b->hosts.n_branch - 1, at = b->n_step - 1;
   for (uint32_t side = 0, from = s + 1; side < 2; from += n[side++]) {
     size_t first = b->n_step;
+    bool is_built = !seer_branch_why(node) || seer_branch_lacks_then(node) != (side == 0);
+    seer_sides_begin_side(&b->sides, sides);
     SEER_TRY(put_steps(b, choice, from, from + n[side]));
-    if (seer_branch_why(node) && seer_branch_lacks_then(node) == (side == 0)) put_fail(b, node);
+    if (!is_built) put_fail(b, node);
+    seer_sides_end_side(&b->sides, sides, side == 1, is_built);
     seer_plan_branch *branch = &b->hosts.branch[index];
     *(side == 0 ? &branch->n_then : &branch->n_else) = (uint32_t)(b->n_step - first);
   }
@@ -348,11 +411,13 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
       case SEER_STEP_LOOP_END:
         SEER_ASSERT(false, "'%s' ends no loop", step->name);
         break;
-      case SEER_STEP_BRANCH:
-        SEER_TRYF(put_branch(b, step), "step '%s'", step->name);
-        SEER_TRY(put_sides(b, choice, s));
+      case SEER_STEP_BRANCH: {
+        seer_sides_branch sides;
+        SEER_TRYF(put_branch(b, s, &sides), "step '%s'", step->name);
+        SEER_TRY(put_sides(b, choice, s, &sides));
         s += step->n_then + step->n_else;
         break;
+      }
     }
     end_images(b, s);
   }
@@ -361,6 +426,8 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
 
 static seer_status put_sizes(builder *b) {
   seer_value_args args = whole_values(b);
+  for (uint32_t i = 0; i < b->graph->n_output; i++)
+    seer_sides_need_sizes(&b->sides, b->graph->output[i]);
   for (uint32_t i = 0; i < b->graph->n_output; i++)
     SEER_TRYF(seer_build_sizes_of(&b->hosts, &args, b->graph->output[i], i),
         "the size of output '%s'", seer_graph_value(b->graph, b->graph->output[i])->name);
@@ -372,6 +439,8 @@ static seer_status put_compact(builder *b, uint32_t i) {
   seer_value_args args = whole_values(b);
   seer_val v = b->graph->output[i];
   uint32_t from;
+  seer_sides_need(&b->sides, v, SEER_SIDE_HOST);
+  seer_sides_need_sizes(&b->sides, v);
   SEER_TRY(put_whole(b, v, &from));
   put_arg(b, SEER_ARG_OUTPUT, i, seer_place_value_bytes(b->graph, v));
   SEER_TRY(seer_build_compact(&b->hosts, &args, v, from, (uint32_t)b->n_arg - 1));
@@ -383,8 +452,8 @@ static seer_status put_compact(builder *b, uint32_t i) {
 static void show_copy(builder *b, seer_val v) {
   const seer_value *value = seer_graph_value(b->graph, v);
   if (seer_onnx_dtype_number(value->dtype) == 0) return;
-  seer_build_made(
-      &b->made, value, (uint32_t)b->n_step - 1, (uint32_t)b->n_arg - 1, put_string(b, value->name));
+  seer_build_made(&b->made, value, (uint32_t)b->n_step - 1, (uint32_t)b->n_arg - 1,
+      put_string(b, value->name), seer_sides_is_on_device_alone(&b->sides, v));
 }
 
 // Outputs whose bytes are somewhere else.
@@ -393,7 +462,10 @@ static seer_status put_output_copies(builder *b) {
   for (uint32_t i = 0; i < graph->n_output; i++) {
     uint32_t root = seer_place_root(&b->at, graph->output[i]);
     const seer_value_place *p = &b->at.place[root];
-    if (p->kind == SEER_ARG_OUTPUT && p->offset == i) continue;
+    if (p->kind == SEER_ARG_OUTPUT && p->offset == i) {
+      seer_sides_need(&b->sides, graph->output[i], SEER_SIDE_HOST);
+      continue;
+    }
     uint64_t n_bytes = seer_place_value_bytes(graph, graph->output[i]), offset = p->offset;
     if (n_bytes == 0) continue;
     if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) {
@@ -404,6 +476,7 @@ static seer_status put_output_copies(builder *b) {
       const seer_tensor *tensor = graph->value[root].constant;
       SEER_TRY(seer_weight_file_add(b->weights, tensor->data, tensor->n_bytes, &offset));
     }
+    seer_sides_need(&b->sides, graph->output[i], SEER_SIDE_HOST);
     seer_plan_step *step =
         put_step(b, SEER_PLAN_COPY_BYTES, seer_graph_value(graph, graph->output[i])->name, "");
     step->n_arg = 2;
@@ -434,9 +507,12 @@ static void put_stretches(const builder *b, seer_text *blob, uint32_t *out_offse
   seer_text_put_aligned(blob, b->stretch, images.n_stretch * sizeof *b->stretch, 8);
 }
 
-// What the header counts, and says the place of. `io`: of inputs, then outputs.
-static void put_sections(
-    const builder *b, const seer_plan_io *io, seer_text *blob, seer_plan_header *h) {
+static uint32_t put_string_of(void *user, const char *text) { return put_string(user, text); }
+
+// What the header counts, and says the place of. `io`: of inputs, then outputs. modules: the
+// kernels whose images are listed, or NULL.
+static void put_sections(builder *b, const seer_plan_io *io, const seer_built_kernels *modules,
+    seer_text *blob, seer_plan_header *h) {
 #define PUT(data, n, n_field, offset_field)                                           \
   do {                                                                                \
     h->n_field = (uint32_t)(n);                                                       \
@@ -459,6 +535,7 @@ static void put_sections(
   PUT(b->made.made, b->made.n_made, n_made, made_offset);
   PUT(b->made.extent, b->made.n_extent, n_extent, extent_offset);
   put_stretches(b, blob, &h->images_offset);
+  if (b->has_device) seer_build_device(&b->device, modules, b->driver, put_string_of, b, blob, h);
   PUT(b->strings.data, b->strings.n_bytes, strings_bytes, strings_offset);
 #undef PUT
 }
@@ -474,17 +551,19 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
       .kernels = kernels,
       .kernel_of_step = kernels->of_step[set],
       .weights = weights,
+      .has_device = target->kind != SEER_TARGET_CPU,
+      .driver = seer_target_kind_name(target->kind),
       .arena = arena};
   b.at = (seer_places){.network = network,
       .graph = graph,
       .kernels = kernels,
       .kernel_of_step = b.kernel_of_step,
-      .n_threads = target->threads,
+      .n_threads = b.has_device ? 1 : target->threads,
       .arena = arena};
   b.stretch = SEER_NEW_ARRAY(arena, seer_plan_stretch, network->n_stretch + 1);
   b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
   for (uint32_t i = 0; i < kernels->n; i++) b.first_phase[i] = UINT32_MAX;
-  b.hosts.arena = b.made.arena = arena;
+  b.hosts.arena = b.made.arena = b.device.arena = arena;
   seer_text_init(&b.strings, arena);
   b.string_map = seer_map_create(arena);
   put_string(&b, "");
@@ -492,6 +571,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   seer_plan_header header = {.magic = SEER_PLAN_MAGIC, .version = SEER_PLAN_VERSION};
   seer_place_values(&b.at);
   header.arena_bytes = b.at.arena_bytes;
+  seer_sides_begin(&b.sides, &b.at, b.has_device, put_copy, &b);
   count_views(&b);
   SEER_TRY(put_steps(&b, choice, 0, network->n_step));
   SEER_TRY(put_output_copies(&b));
@@ -509,7 +589,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   seer_text blob;
   seer_text_init(&blob, arena);
   seer_text_put_n(&blob, (const char *)&header, sizeof header);
-  put_sections(&b, io, &blob, &header);
+  put_sections(&b, io, set == 0 ? kernels : NULL, &blob, &header);
   *out = (seer_built_plan){header, blob, b.symbol, b.at.private_bytes};
   return SEER_OK;
 }

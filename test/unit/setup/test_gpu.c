@@ -224,7 +224,9 @@ static void keys_see_what_they_should(void **state) {
 // ---- nothing that is made for a CPU takes one
 static void is_refused(seer_status status, const char *name) {
   const char *message = seer_arena_printf(arena,
-      "target %s: nothing runs on GPUs yet; compile --emit kernels writes their kernels", name);
+      "target %s: nothing is tuned or measured on GPUs yet; compile makes untuned libraries for "
+      "them",
+      name);
   if (!status) fail_msg("%s was taken", name);
   assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
   assert_string_equal(seer_status_message(status), message);

@@ -165,8 +165,8 @@ static void a_table_of_a_gpu_is_refused(void **state) {
   seer_status status = seer_tuning_context(&times, "gpu.gz", w.own, w.arena, &none);
   assert_null(none);
   assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
-  assert_non_null(
-      strstr(seer_status_message(status), "target cuda:sm_80: nothing runs on GPUs yet"));
+  assert_non_null(strstr(
+      seer_status_message(status), "target cuda:sm_80: nothing is tuned or measured on GPUs yet"));
   seer_status_free(status);
   close_world(&w);
 }
