@@ -122,7 +122,8 @@ static bool mutate_factor(const seer_draw *draw) {
 
 static bool mutate_choice(const seer_draw *draw, seer_knob_kind kind) {
   int k = pick_knob(draw->sketch, draw->rng, kind);
-  if (k < 0) return mutate_factor(draw);
+  // There may be but one number of parts.
+  if (k < 0 || draw->sketch->knob[k].n_values < 2) return mutate_factor(draw);
   const seer_knob *knob = &draw->sketch->knob[k];
   uint16_t old = draw->knob[k];
   if (kind == SEER_KNOB_LOCATION) {
@@ -134,12 +135,20 @@ static bool mutate_choice(const seer_draw *draw, seer_knob_kind kind) {
   return true;
 }
 
+// A GPU's grid follows from factors: what stands beside them in the place of parallel loops.
+static seer_knob_kind pick_given(const seer_draw *draw) {
+  static const seer_knob_kind given[] = {
+      SEER_KNOB_ITEMS, SEER_KNOB_WIDTH, SEER_KNOB_PAD, SEER_KNOB_RFACTOR};
+  if (draw->list->target->kind == SEER_TARGET_CPU) return SEER_KNOB_PARALLEL;
+  return given[seer_rng_below(draw->rng, SEER_COUNT_OF(given))];
+}
+
 static bool mutate_once(const seer_draw *draw) {
   double u = seer_rng_f64(draw->rng);
   if (u < LOCATION_SHARE) return mutate_choice(draw, SEER_KNOB_LOCATION);
   if (u < LOCATION_SHARE + UNROLL_SHARE) return mutate_choice(draw, SEER_KNOB_UNROLL);
   if (u < LOCATION_SHARE + UNROLL_SHARE + PARALLEL_SHARE)
-    return mutate_choice(draw, SEER_KNOB_PARALLEL);
+    return mutate_choice(draw, pick_given(draw));
   return mutate_factor(draw);
 }
 

@@ -149,6 +149,16 @@ static void parts_are_blocks(void **state) {
     }
   }
   for (uint32_t v = 0; v < knob->n_values; v++) assert_in_range(n_drawn[v], 150, 2000);
+  seer_schedule_default(list, 1, &s);
+  uint32_t n_moved = 0;
+  for (int n = 0; n < 2000; n++) {
+    seer_schedule child;
+    bool is_child = seer_schedule_mutate(list, &rng, &s, &child, NULL) == SEER_REJECT_NONE &&
+        child.sketch == s.sketch;
+    uint16_t k = sketch->split_knob[0];
+    n_moved += is_child && child.knob[k] != s.knob[k];
+  }
+  assert_in_range(n_moved, 5, 60);  // one in a hundred
   seer_arena_destroy(arena);
 }
 
