@@ -5,7 +5,7 @@
 // the loop IR (test/support/nest_walk.h).
 // Of a GPU, loops of the grid are PARALLEL, those of a block's items THREAD; stages that are dealt
 // out have loops of their region in the frame's place, which has none; a sum that a block's items
-// share has a statement of its own (test/property/test_items_profile.c holds what follows from it
+// share has a statement of its own (test/property/test_items_estimate.c holds what follows from it
 // against vector code).
 //
 // Threads: facts any number may read; a summariser is one thread's. A nest points to nothing.
