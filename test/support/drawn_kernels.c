@@ -10,6 +10,7 @@
 #include "support/test.h"
 
 bool drawn_has(const random_program *p, drawn_kind kind) {
+  if (kind == DRAWN_PARTS) return p->sketch->n_split > 0;
   for (uint32_t k = 0; k < p->sketch->n_order; k++) {
     const seer_sketch_stage *s = &p->sketch->stage[p->sketch->order[k]];
     const bool has[DRAWN_KIND_COUNT] = {[DRAWN_TILE] = s->role == SEER_ROLE_TILED,
@@ -52,9 +53,9 @@ void drawn_check(const drawn_choice *choice) {
   const uint32_t *n_of = choice->n_of;
   print_message(
       "of %u schedules %u have tiles, %u of them with a reader of the DAG's, %u fetches, %u sums "
-      "that items share, %u stages dealt out\n",
+      "that items share, %u stages dealt out, %u products in parts\n",
       choice->n, n_of[DRAWN_TILE], n_of[DRAWN_FUSE], n_of[DRAWN_FETCH], n_of[DRAWN_CROSSTHREAD],
-      n_of[DRAWN_FLAT]);
+      n_of[DRAWN_FLAT], n_of[DRAWN_PARTS]);
   assert_int_equal(choice->n, choice->most);
   for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) assert_true(n_of[k] >= choice->most / 6);
 }
