@@ -1,17 +1,8 @@
-// device.c - of a GPU: kernels -> what a device loads. CUDA: code for the target's architecture,
-// and PTX for those that come later. OpenCL: the text, which drivers compile where the library
-// runs.
-#include <stdlib.h>
-#include <string.h>
-
+// device.c - of a GPU: kernels -> what a device loads. A library for OpenCL has the texts, and
+// binaries for the device that is here, if there is one: so that opening it there takes no
+// compiler.
 #include "code/artefact/internal.h"
-#include "code/gen/generate.h"
 #include "code/gpu/build.h"
-#include "code/source/source.h"
-
-struct seer_device_maker {
-  seer_nvrtc *nvrtc;
-};
 
 static bool is_cuda(const seer_context *context) {
   return seer_context_target(context)->kind == SEER_TARGET_CUDA;
@@ -27,45 +18,23 @@ seer_status seer_build_can_use_device(const seer_context *context, const char *o
   return SEER_OK;
 }
 
+// Of OpenCL the device that a library is opened on where nothing else is said.
+static uint32_t device_here(const seer_context *context) {
+  uint32_t n = 0;
+  if (is_cuda(context) || seer_device_opencl.count(&n, NULL, 0) != SEER_RT_OK || n == 0)
+    return SEER_GPU_NO_DEVICE;
+  return 0;
+}
+
 seer_status seer_build_begin_device(seer_kernel_maker *maker) {
-  maker->device = calloc(1, sizeof *maker->device);
-  if (!maker->device) return SEER_FAIL(RESOURCE, "no memory for a compiler");
-  if (!is_cuda(maker->context)) return SEER_OK;
-  return seer_gpu_open_nvrtc(seer_context_target(maker->context),
-      seer_context_str(maker->context, SEER_OPT_NVRTC), &maker->device->nvrtc);
+  return seer_gpu_maker_create(seer_context_target(maker->context),
+      seer_context_str(maker->context, SEER_OPT_NVRTC), device_here(maker->context),
+      &maker->device);
 }
 
-void seer_build_end_device(seer_kernel_maker *maker) {
-  if (!maker->device) return;
-  seer_nvrtc_close(maker->device->nvrtc);
-  free(maker->device);
-}
-
-static void add_image(
-    seer_built_kernel *k, seer_image_format format, uint32_t sm, const void *data, size_t n) {
-  k->image[k->n_image++] = (seer_device_image){
-      .format = format, .architecture = sm, .made_for = "", .data = data, .n_bytes = n};
-}
+void seer_build_end_device(seer_kernel_maker *maker) { seer_gpu_maker_destroy(maker->device); }
 
 seer_status seer_build_device_kernel(const seer_kernel_maker *maker, const seer_loop *loop,
     const char *symbol, seer_arena *arena, seer_built_kernel *out) {
-  uint32_t sm = seer_context_target(maker->context)->gpu.architecture;
-  bool is_for_cuda = is_cuda(maker->context);
-  seer_kernel text;
-  SEER_TRY(seer_gpu_write(
-      loop, is_for_cuda ? SEER_KERNEL_CUDA_C : SEER_KERNEL_OPENCL_C, symbol, arena, &text));
-  if (!is_for_cuda) {
-    seer_text whole;
-    seer_text_init(&whole, arena);
-    seer_text_put(&whole, seer_source_prelude(seer_dialect_find("opencl"), arena));
-    seer_text_put_n(&whole, text.object, text.n_object_bytes);
-    out->kernel = text;
-    add_image(out, SEER_IMAGE_OPENCL_C, 0, whole.data, whole.n_bytes);
-    return SEER_OK;
-  }
-  seer_nvrtc_program program;
-  SEER_TRY(seer_gpu_build_cuda(maker->device->nvrtc, sm, &text, arena, &program, &out->kernel));
-  add_image(out, SEER_IMAGE_CUBIN, sm, program.cubin, program.n_cubin_bytes);
-  add_image(out, SEER_IMAGE_PTX, sm, program.ptx, strlen(program.ptx));
-  return SEER_OK;
+  return seer_gpu_make(maker->device, loop, symbol, arena, &out->kernel, out->image, &out->n_image);
 }

@@ -47,7 +47,7 @@ typedef struct seer_built_library seer_built_library;
 typedef struct {
   const seer_context *context;
   seer_codegen *codegen;  // NULL: the form has none
-  struct seer_device_maker *device;  // device.c; likewise
+  seer_gpu_maker *device;  // likewise
 } seer_kernel_maker;
 
 // A row for each seer_build_kind, and for kinds of targets.

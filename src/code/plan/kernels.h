@@ -4,9 +4,7 @@
 #define SEER_CODE_PLAN_KERNELS_H
 
 #include "code/artefact.h"
-#include "runtime/device/device.h"
-
-#define SEER_KERNEL_MAX_IMAGES 2
+#include "code/gpu/maker.h"
 
 typedef struct {
   const seer_step *step;  // the first one that needs it
@@ -19,7 +17,7 @@ typedef struct {
   double codegen_s;  // that its code took
   // Of a library with a device, what that may load: each has all of the kernel's phases
   uint32_t n_image;
-  seer_device_image image[SEER_KERNEL_MAX_IMAGES];
+  seer_device_image image[SEER_GPU_MAX_IMAGES];
 } seer_built_kernel;
 
 typedef struct {

@@ -1,7 +1,5 @@
 // runner.c - how long does this kernel take, and is its answer right?
-// Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called
-// several times per sample). Racing: a candidate that is clearly slower than the best is
-// dropped after the warm-up or the first samples. When samples are enough, timing.h says. Weights
+// Timing: samples.h. Weights
 // are as cold as in the network: between two calls of a kernel the network reads all its other
 // weights, so calls cycle through copies of as many bytes as the network's, or of what exceeds the
 // last-level cache for sure (doc/decisions, 8). Activations are warm, each thread's share in its
@@ -17,34 +15,15 @@
 #include "base/os.h"
 #include "base/os_fault.h"
 #include "base/stats.h"
-#include "measure/answer/answer.h"
 #include "measure/cores.h"
+#include "measure/worker/judge.h"
+#include "measure/worker/samples.h"
 #include "runtime/pool.h"
 
-// Below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
-#define MIN_SAMPLE_NS 60000u
-#define MAX_CALLS_PER_SAMPLE 200u
-#define MAX_CALLS_PRECISE 4000u  // where a precision is asked for
-// Dropped when the first call is so much slower, and what the call's memory costs when it is in no
-// cache and perhaps on no page: after a build nothing is warm, and a kernel of 0.1 ms that is as
-// fast as the best takes 0.5 to 1 ms then.
-#define RACE_WARM_UP 2.5
-#define COLD_NS_PER_BYTE 0.5
-// Dropped when the least sample so far is so much slower: grossly, after a first moment, or
-// narrowly, after two samples and a longer one, or after one that is longer than the bursts of a
-// millisecond and more in which a shared machine is disturbed. Short kernels cost more to build
-// than to time.
-#define RACE_GROSS 2.0
-#define RACE_GROSS_S 5e-4
-#define RACE_NARROW 1.15
-#define RACE_NARROW_S 1.5e-3
-#define RACE_SURE_S 5e-3
 // Operands of tasks that are not at hand: finals visit a network's tasks in turns, and filling
 // those of one with numbers takes longer than its visit.
 #define MAX_HELD 128
 #define MAX_HELD_BYTES ((uint64_t)256 << 20)
-#define N_CHECKED 256  // elements held against the DAG interpreter
-#define CHECK_BUDGET 4e7  // scalar operations that the interpreter may take for one check
 
 typedef struct {
   seer_task_memory memory;
@@ -242,55 +221,23 @@ static uint64_t cold_bytes(const seer_runner *runner, const seer_worker_task_sta
       seer_context_target(runner->context), task->network_weight_bytes);
 }
 
-// Calls that make a sample of at least `sample_ns`.
-static uint32_t calls_for(double ns, double sample_ns, uint32_t most) {
-  double n = ceil(sample_ns / (ns > 1 ? ns : 1));
-  return n > most ? most : (uint32_t)n;
-}
-
 static uint64_t memory_bytes(const seer_kernel *kernel) {
   uint64_t sum = kernel->scratch_bytes;
   for (uint32_t k = 0; k < kernel->n_arg; k++) sum += kernel->arg[k].n_bytes;
   return sum;
 }
 
-static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, double best_seconds,
-    const seer_timing *timing, seer_measure_result *out) {
-  uint64_t nth = 0;
-  double ns = sample_ns(runner, l, c, 1, &nth), best_ns = best_seconds * 1e9;
-  out->n_samples = 1;
-  out->sample[0] = ns * 1e-9;
-  // The warm-up call also pays for pages and caches that no later call pays for: only a gross loser
-  // is dropped on it.
-  double cold_ns = 50000 + COLD_NS_PER_BYTE * (double)memory_bytes(l->kernel);
-  if (best_ns > 0 && ns > RACE_WARM_UP * best_ns + cold_ns) {
-    out->is_raced_out = true;
-    return;
-  }
-  double each_ns = fmax(MIN_SAMPLE_NS, seer_timing_sample_s(timing) * 1e9);
-  uint32_t most = timing->precision > 0 ? MAX_CALLS_PRECISE : MAX_CALLS_PER_SAMPLE;
-  if (ns < each_ns + cold_ns) ns = sample_ns(runner, l, c, 1, &nth);  // a warm one to go by
-  uint32_t n_calls = calls_for(ns, each_ns, most);
-  if (n_calls > 1) {
-    ns = sample_ns(runner, l, c, n_calls / 4 + 1, &nth);
-    n_calls = calls_for(ns, each_ns, most);
-  }
-  double total_s = 0, least_ns = INFINITY;
-  for (uint32_t i = 0;; i++) {
-    ns = sample_ns(runner, l, c, n_calls, &nth);
-    out->sample[i] = ns * 1e-9;
-    out->n_samples = i + 1;
-    total_s += ns * n_calls * 1e-9;
-    least_ns = fmin(least_ns, ns);
-    bool is_gross = total_s >= RACE_GROSS_S && least_ns > RACE_GROSS * best_ns;
-    bool is_sure = (i > 0 && total_s >= RACE_NARROW_S) || total_s >= RACE_SURE_S;
-    bool is_narrow = is_sure && least_ns > RACE_NARROW * best_ns;
-    if (best_ns > 0 && (is_gross || is_narrow)) {
-      out->is_raced_out = true;
-      return;
-    }
-    if (seer_timing_is_enough(timing, out->sample, i + 1, total_s)) return;
-  }
+// What samples are taken of.
+typedef struct {
+  seer_runner *runner;
+  const loaded *code;
+  seer_call *call;
+  uint64_t nth;
+} sampled;
+
+static double sample_of(void *user, uint32_t n_calls) {
+  sampled *s = user;
+  return sample_ns(s->runner, s->code, s->call, n_calls, &s->nth);
 }
 
 seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
@@ -310,11 +257,14 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
     tell_begun(runner);
     seer_os_reach("time");
     seer_cores_await(&runner->cores, runner->pool);
-    take_samples(runner, &l, &c, best_seconds, timing, out);
+    sampled what = {runner, &l, &c, 0};
+    const seer_sampler sampler = {sample_of, &what, memory_bytes(kernel)};
+    seer_samples_take(&sampler, best_seconds, timing, out);
     if (!seer_cores_are_free(&runner->cores, runner->pool)) {  // perhaps since the first sample
       seer_cores_await(&runner->cores, runner->pool);
       out->is_raced_out = false;
-      take_samples(runner, &l, &c, best_seconds, timing, out);
+      what.nth = 0;
+      seer_samples_take(&sampler, best_seconds, timing, out);
     }
     out->seconds = seer_timing_seconds(timing, out->sample, out->n_samples);
   }
@@ -325,47 +275,6 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
 }
 
 // ---- checking
-// Sampled elements against the interpreter: corners, then seeded ones.
-static void hold_against_eval(const seer_task_memory *memory, uint32_t b, const void *got,
-    seer_arena *arena, seer_answer *a) {
-  const seer_dag *dag = memory->task->dag;
-  const seer_dag_buf *buf = &dag->buf[b];
-  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
-  for (uint32_t i = 0; i < dag->n_buf; i++) {
-    if (dag->buf[i].kind != SEER_BUF_STAGE) seer_dag_eval_set_input(eval, i, memory->buf[i]);
-  }
-  double per_element = seer_dag_flops(dag) / (double)seer_max_i64(1, seer_dag_buf_elems(buf)) + 1;
-  uint32_t n = (uint32_t)fmin(N_CHECKED, fmax(16, CHECK_BUDGET / per_element / 8));
-  seer_rng rng;
-  seer_rng_init(&rng, 7);
-  for (uint32_t k = 0; k < n; k++) {
-    int64_t index[SEER_MAX_RANK] = {0}, at = 0;
-    for (uint32_t d = 0; d < buf->rank; d++) {
-      bool is_corner = k < 16;
-      index[d] = is_corner ? ((k >> (d % 4)) & 1 ? buf->dim[d] - 1 : 0)
-                           : seer_rng_range(&rng, 0, buf->dim[d] - 1);
-      at = d + 1 == buf->rank ? at * buf->pitch + index[d] : at * buf->dim[d] + index[d];
-    }
-    seer_answer_hold(
-        a, at, seer_dtype_load_f64(buf->dtype, got, at), seer_dag_eval_at(eval, b, index));
-  }
-}
-
-// Output `b`: in full against the reference's, then samples of it against the interpreter.
-static void judge_output(const seer_task_memory *memory, uint32_t b, const void *got,
-    const void *reference, double tolerance, seer_arena *arena, seer_measure_result *out) {
-  const seer_dag_buf *buf = &memory->task->dag->buf[b];
-  double scale = seer_answer_scale(buf, reference);
-  seer_answer answer;
-  seer_answer_init(&answer, buf, memory->has_jumps[b], tolerance, scale);
-  seer_answer_hold_all(&answer, got, reference);
-  seer_answer_judge(&answer, out);
-  if (out->cls != SEER_MEASURED_OK) return;
-  seer_answer_init(&answer, buf, memory->has_jumps[b], tolerance, scale);
-  hold_against_eval(memory, b, got, arena, &answer);
-  seer_answer_judge(&answer, out);
-}
-
 seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,
     const seer_runner_kernel *checked, const seer_runner_kernel *reference,
     const seer_constant_kernels *kernels, seer_arena *arena, seer_measure_result *out) {
@@ -394,7 +303,7 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   if (!status) call(runner, &l, &c);
   for (uint32_t b = 0; b < task->dag->n_buf && !status && out->cls == SEER_MEASURED_OK; b++) {
     if (c.out[b] && d.out[b])
-      judge_output(runner->memory, b, c.out[b], d.out[b], sketch->tolerance, arena, out);
+      seer_judge_output(runner->memory, b, c.out[b], d.out[b], sketch->tolerance, arena, out);
   }
   seer_call_clear(&c);
   seer_call_clear(&d);
@@ -417,8 +326,8 @@ static void take_turns(seer_runner *runner, turn *turns, uint32_t n_turn, uint32
   for (uint32_t k = 0; k < n_turn; k++) {
     turn *t = &turns[k];
     (void)sample_ns(runner, &t->code, &t->call, 1, &nth);
-    t->n_calls = calls_for(
-        sample_ns(runner, &t->code, &t->call, 1, &nth), MIN_SAMPLE_NS, MAX_CALLS_PER_SAMPLE);
+    t->n_calls = seer_samples_calls(
+        sample_ns(runner, &t->code, &t->call, 1, &nth), SEER_SAMPLE_MIN_NS, SEER_SAMPLE_MAX_CALLS);
   }
   for (uint32_t i = 0; i < n_pairs; i++) {
     seer_cores_await(&runner->cores, runner->pool);

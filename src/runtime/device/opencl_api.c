@@ -2,6 +2,7 @@
 #include "runtime/device/opencl_api.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "runtime/exec.h"
@@ -10,6 +11,20 @@ typedef struct {
   const char *name;
   void **place;
 } function;
+
+// Drivers set themselves up when they are first asked for devices, and not all of them bear two
+// threads there (PoCL 3.1 ends the process).
+static void set_up(const seer_opencl_api *api) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  seer_cl_object platforms[SEER_CL_MAX_PLATFORMS], devices[SEER_CL_MAX_DEVICES];
+  uint32_t n = 0, n_device;
+  pthread_mutex_lock(&lock);
+  if (api->clGetPlatformIDs(SEER_CL_MAX_PLATFORMS, platforms, &n) != 0) n = 0;
+  for (uint32_t k = 0; k < n && k < SEER_CL_MAX_PLATFORMS; k++)
+    (void)api->clGetDeviceIDs(
+        platforms[k], SEER_CL_ALL_DEVICES, SEER_CL_MAX_DEVICES, devices, &n_device);
+  pthread_mutex_unlock(&lock);
+}
 
 seer_rt_code seer_opencl_api_open(
     const char *path, seer_opencl_api *out, char *message, size_t message_bytes) {
@@ -37,6 +52,7 @@ seer_rt_code seer_opencl_api_open(
     if (!*svm[k].place) out->has_svm = false;
   }
   dlclose(library);  // it stays
+  if (!lacks) set_up(out);
   if (!lacks) return SEER_RT_OK;
   return seer_rt_fail(SEER_RT_NOT_FOUND, message, message_bytes,
       "%s has no %s: it is no OpenCL, or older than 1.2", name, lacks);
