@@ -237,6 +237,11 @@ API result cuDevicePrimaryCtxRetain(void **out, int device) {
   return mock_leave(0);
 }
 
+static void unload(const module *m) {
+  dlclose(m->library);
+  if (m->file >= 0) close(m->file);
+}
+
 static void end_context(context *c) {
   static const char *const names[KIND_COUNT] = {
       "context", "module", "function", "stream", "event", "graph", "instance of a graph"};
@@ -251,7 +256,7 @@ static void end_context(context *c) {
     if (o->kind == STREAM)
       mock_forget(&((stream *)o)->queued), mock_forget(&((stream *)o)->captured);
     if (o->kind == GRAPH || o->kind == INSTANCE) mock_forget(&((graph *)o)->operations);
-    if (o->kind == MODULE) dlclose(((module *)o)->library);
+    if (o->kind == MODULE) unload((module *)o);
   }
   for (allocation *next; c->memory; c->memory = next) {
     if (is_well)
@@ -398,18 +403,17 @@ static result refuse(result is, unsigned n, const int *options, void **values, c
   return is;
 }
 
-// An image's bytes as a library of this process.
-static void *open_elf(const uint8_t *image) {
+// An image's bytes as a library of this process. *out_file stays open with it: by its name the
+// loader tells libraries apart.
+static void *open_elf(const uint8_t *image, int *out_file) {
   Elf64_Ehdr head;
   char path[64];
   memcpy(&head, image, sizeof head);
   size_t n_bytes = head.e_shoff + (size_t)head.e_shnum * head.e_shentsize;
-  int fd = memfd_create("image", MFD_CLOEXEC);
+  int fd = *out_file = memfd_create("image", MFD_CLOEXEC);
   if (fd < 0 || write(fd, image, n_bytes) != (ssize_t)n_bytes) return NULL;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  close(fd);
-  return library;
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 // A text that names the file of an image: "//mock PATH".
@@ -428,7 +432,9 @@ API result cuModuleLoadDataEx(
   is = mock_option("refuse", 0);
   if (is != 0) return mock_leave(refuse(is, n, options, values, "refused as was asked for"));
   bool is_elf = memcmp(image, ELFMAG, SELFMAG) == 0;
-  void *library = is_elf ? open_elf(image) : open_ptx(image);
+  int file = -1;
+  void *library = is_elf ? open_elf(image, &file) : open_ptx(image);
+  if (!library && file >= 0) close(file);
   if (!library)
     return mock_leave(refuse(is_elf ? INVALID_IMAGE : INVALID_PTX, n, options, values,
         "ptxas fatal: no image that this driver knows"));
@@ -438,11 +444,12 @@ API result cuModuleLoadDataEx(
       (is_elf && (*architecture / 10 != own / 10 || *architecture > own)))
     is = architecture ? NO_BINARY_FOR_GPU : INVALID_IMAGE;
   if (is != 0) {
-    dlclose(library);
+    unload(&(module){.library = library, .file = file});
     return mock_leave(refuse(is, n, options, values, "of another architecture"));
   }
   module *m = mock_object(sizeof *m, MODULE, &in->head);
   m->library = library;
+  m->file = file;
   *out = m;
   return mock_leave(0);
 }
@@ -460,7 +467,7 @@ API result cuModuleUnload(void *handle) {
   for (object *o = objects; o; o = o->next) {
     if (o->kind == FUNCTION && o->of == &m->head) o->is_dead = true;
   }
-  dlclose(m->library);
+  unload(m);
   return mock_leave(0);
 }
 

@@ -74,6 +74,7 @@ typedef struct {
 typedef struct {
   object head;
   void *library;
+  int file;  // that it was opened from; -1: a file by name
 } module;
 
 typedef struct {
