@@ -44,7 +44,9 @@ typedef enum {
   SEER_KNOB_WIDTH,  // neighbours that an item of a FLAT stage makes together: seer_knob_number
   // elements between the rows of a FETCH in the block's memory: seer_knob_number
   SEER_KNOB_PAD,
-  SEER_KNOB_RFACTOR,  // inner length of a reduction in two: seer_knob_number (seer_sketch, variant)
+  // inner length of a reduction in two, or how many parts it is in (split K): seer_knob_number
+  // (seer_sketch, variant)
+  SEER_KNOB_RFACTOR,
   SEER_KNOB_KIND_COUNT
 } seer_knob_kind;
 

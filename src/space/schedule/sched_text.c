@@ -8,7 +8,7 @@
 //     items relu 128                    of a GPU's block, of a stage whose elements are dealt out
 //     width a.fetch 4                   neighbours that one of its items makes together
 //     pad a.fetch 1                     elements between its rows in the block's memory
-//     rfactor mean 16                   inner length of a reduction in two
+//     rfactor mean 16                   inner length of a reduction in two, or its parts
 //   }
 // Parsing matches the sketch by its signature and knobs by name; knobs that are not named take the
 // default's value. The result is normalised.
