@@ -93,6 +93,21 @@ static void place_buffers(const seer_session *session, seer_bound_plan *out) {
   }
 }
 
+static seer_rt_code take_memory(seer_session *session, char *message, size_t message_bytes) {
+  uint64_t n = session->n_memory_bytes;
+  const seer_runner *runner = session->model->runner;
+  void *memory = NULL;
+  if (runner) {
+    seer_rt_code code = runner->host_alloc(session->model, n, &memory, message, message_bytes);
+    session->memory = memory;
+    return code;
+  }
+  session->memory = seer_rt_pages_alloc(n);
+  if (session->memory) return SEER_RT_OK;
+  return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes,
+      "no memory for a session: %llu bytes", (unsigned long long)n);
+}
+
 seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
     seer_session **out_session, char *message, size_t message_bytes) {
   *out_session = NULL;
@@ -117,17 +132,11 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
   session->selected = session->plan;
   session->in_use = seer_fork_word_create();
   if (!session->in_use) session->in_use = &session->in_use_here;
-  const seer_runner *runner = model->runner;
-  session->memory = runner ? runner->host_alloc(model, session->n_memory_bytes)
-                           : seer_rt_pages_alloc(session->n_memory_bytes);
-  if (!session->memory) {
-    uint64_t n = session->n_memory_bytes;
-    seer_rt_session_destroy(session);
-    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes,
-        "no memory for a session: %llu bytes", (unsigned long long)n);
-  }
-  for (uint32_t s = 0; s < model->n_set; s++) place_buffers(session, &session->plan[s]);
-  seer_rt_code code = runner ? runner->session_create(session, message, message_bytes) : SEER_RT_OK;
+  seer_rt_code code = take_memory(session, message, message_bytes);
+  for (uint32_t s = 0; s < model->n_set && code == SEER_RT_OK; s++)
+    place_buffers(session, &session->plan[s]);
+  if (code == SEER_RT_OK && model->runner)
+    code = model->runner->session_create(session, message, message_bytes);
   if (code != SEER_RT_OK) {
     seer_rt_session_destroy(session);
     return code;

@@ -32,7 +32,8 @@ typedef struct seer_runner {
   seer_rt_code (*download)(const seer_model *model, void *to, const void *from, uint64_t n_bytes,
       char *message, size_t message_bytes);
   // Memory of the host for a session; zeroed.
-  void *(*host_alloc)(const seer_model *model, uint64_t n_bytes);  // NULL: there is none
+  seer_rt_code (*host_alloc)(const seer_model *model, uint64_t n_bytes, void **out_memory,
+      char *message, size_t message_bytes);
   void (*host_free)(const seer_model *model, void *memory, uint64_t n_bytes);
   seer_rt_code (*session_create)(seer_session *session, char *message, size_t message_bytes);
   void (*session_destroy)(seer_session *session);

@@ -1,10 +1,12 @@
 // Bytes as the plans of a library: refused with a reason, or run (with kernels that do nothing)
 // within their buffers. What is large is not run, nor are loops that only their condition ends.
+// What plans say of a device is judged, too; there is none to run them on.
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz/fuzz.h"
 #include "runtime/exec.h"
+#include "runtime/runner/check.h"
 
 enum { MAX_BYTES = 1 << 16, MAX_SETS = 4 };
 
@@ -95,6 +97,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
   uint64_t offset[SEER_PLAN_MAX_SETS];
   uint32_t n_set = 0, n_phase = 0;
   const char *wrong = seer_library_check(blob, n_bytes, offset, &n_set);
+  for (uint32_t s = 0; s < n_set && !wrong; s++) {
+    const seer_plan_header *first = (const void *)blob, *h = (const void *)(blob + offset[s]);
+    if (first->device_offset && h->device_offset) wrong = seer_device_check(first, h);
+  }
   int is_run = !wrong && n_set <= MAX_SETS;
   for (uint32_t s = 0; s < n_set && is_run; s++) {
     const seer_plan_header *h = (const void *)(blob + offset[s]);

@@ -50,6 +50,14 @@ static const char *check_launches(
   return NULL;
 }
 
+static bool is_of_host(const seer_plan_arg *arg) {
+  return arg->kind == SEER_ARG_SHARED || arg->kind == SEER_ARG_PRIVATE;
+}
+
+static bool is_read_only(const seer_plan_arg *arg) {
+  return arg->kind == SEER_ARG_WEIGHT || arg->kind == SEER_ARG_INPUT;
+}
+
 // What the host and its threads alone have is no operand of a device.
 static const char *check_steps(const seer_plan_header *h) {
   const seer_plan_step *steps = (const void *)((const uint8_t *)h + h->step_offset);
@@ -61,7 +69,7 @@ static const char *check_steps(const seer_plan_header *h) {
     if (!SEER_PLAN_IS_ON_DEVICE(step->kind)) continue;
     for (uint32_t k = 0; k < step->n_arg; k++) {
       uint32_t kind = args[step->first_arg + k].kind;
-      if (kind == SEER_ARG_SHARED || kind == SEER_ARG_PRIVATE)
+      if (is_of_host(&args[step->first_arg + k]))
         return "a step on a device has memory of the host";
       bool is_download = step->kind == SEER_PLAN_DOWNLOAD;
       bool is_upload = step->kind == SEER_PLAN_UPLOAD;
@@ -69,6 +77,38 @@ static const char *check_steps(const seer_plan_header *h) {
       if (is_download && kind == SEER_ARG_INPUT) return "a step writes to an input";
     }
   }
+  return NULL;
+}
+
+// Of all moves: those that no loop and no branch has are looked at as well when it is found what
+// the host uses (hold.c). Numbers of arguments are 1 + index; 0: none.
+static const char *check_moves(const seer_plan_header *h, const seer_plan_device *d) {
+  const seer_plan_move *moves = (const void *)((const uint8_t *)h + h->move_offset);
+  const seer_plan_arg *args = (const void *)((const uint8_t *)h + h->arg_offset);
+  const uint8_t *is_on_device = (const uint8_t *)h + d->place_offset;
+  for (uint32_t i = 0; i < h->n_move; i++) {
+    const uint32_t numbers[] = {
+        moves[i].before_arg, moves[i].out_arg, moves[i].in_arg, moves[i].result_arg};
+    if (is_on_device[i] > 1) return "a move is neither on the device nor on the host";
+    for (uint32_t k = 0; k < 4; k++) {
+      if (numbers[k] > h->n_arg) return "a move is of an argument that is none";
+      if (numbers[k] == 0 || !is_on_device[i]) continue;
+      const seer_plan_arg *arg = &args[numbers[k] - 1];
+      if (is_of_host(arg)) return "a move on the device has memory of the host";
+      if (k >= 2 && is_read_only(arg)) return "a move on the device writes what may only be read";
+    }
+  }
+  return NULL;
+}
+
+// What is on the device alone is brought to where the host has it: over nothing that is read only.
+static const char *check_made(const seer_plan_header *h) {
+  const seer_plan_made *made = (const void *)((const uint8_t *)h + h->made_offset);
+  const seer_plan_arg *args = (const void *)((const uint8_t *)h + h->arg_offset);
+  for (uint32_t i = 0; i < h->n_made; i++)
+    if (made[i].is_on_device &&
+        (is_of_host(&args[made[i].arg]) || is_read_only(&args[made[i].arg])))
+      return "a value on the device alone is in memory that no kernel writes";
   return NULL;
 }
 
@@ -87,5 +127,7 @@ const char *seer_device_check(const void *first, const void *plan) {
     return "a plan behind the first one has modules";
   const char *wrong = check_images(h, d);
   if (!wrong) wrong = check_launches(h, d, device_of(first_header)->n_module);
-  return wrong ? wrong : check_steps(h);
+  if (!wrong) wrong = check_steps(h);
+  if (!wrong) wrong = check_moves(h, d);
+  return wrong ? wrong : check_made(h);
 }

@@ -149,11 +149,14 @@ seer_rt_code seer_hold_open(
   return code == SEER_RT_OK ? copy_weights(model, message, message_bytes) : code;
 }
 
-void *seer_hold_host_alloc(const seer_model *model, uint64_t n_bytes) {
-  void *memory = NULL;
+seer_rt_code seer_hold_host_alloc(const seer_model *model, uint64_t n_bytes, void **out_memory,
+    char *message, size_t message_bytes) {
   const struct seer_model_on_device *on = model->on_device;
-  if (on->driver->host_alloc(on->device, n_bytes, &memory, NULL, 0) != SEER_RT_OK) return NULL;
-  return memset(memory, 0, (size_t)n_bytes);
+  *out_memory = NULL;
+  seer_rt_code code =
+      on->driver->host_alloc(on->device, n_bytes, out_memory, message, message_bytes);
+  if (code == SEER_RT_OK) memset(*out_memory, 0, (size_t)n_bytes);
+  return code;
 }
 
 void seer_hold_host_free(const seer_model *model, void *memory, uint64_t n_bytes) {

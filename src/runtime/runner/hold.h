@@ -47,7 +47,8 @@ seer_rt_code seer_hold_upload(const seer_model *model, void *to, const void *fro
     char *message, size_t message_bytes);
 seer_rt_code seer_hold_download(const seer_model *model, void *to, const void *from,
     uint64_t n_bytes, char *message, size_t message_bytes);
-void *seer_hold_host_alloc(const seer_model *model, uint64_t n_bytes);
+seer_rt_code seer_hold_host_alloc(const seer_model *model, uint64_t n_bytes, void **out_memory,
+    char *message, size_t message_bytes);
 void seer_hold_host_free(const seer_model *model, void *memory, uint64_t n_bytes);
 seer_rt_code seer_hold_session_create(seer_session *session, char *message, size_t message_bytes);
 void seer_hold_session_destroy(seer_session *session);

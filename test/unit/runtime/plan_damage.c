@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "runtime/plan.h"
+#include "runtime/runner/check.h"
 
 int plan_damage(int (*setup)(void **state), void *plan, size_t n_bytes, uint64_t seed) {
   seer_rng rng;
@@ -20,7 +20,10 @@ int plan_damage(int (*setup)(void **state), void *plan, size_t n_bytes, uint64_t
     size_t n_left = round % 5 == 0 ? seer_rng_below(&rng, n_bytes) : n_bytes;
     void *copy = malloc(n_left > 0 ? n_left : 1);
     memcpy(copy, plan, n_left);
-    if (seer_plan_check(copy, n_left)) refused++;
+    const char *wrong = seer_plan_check(copy, n_left);
+    const seer_plan_header *header = copy;
+    if (!wrong && header->device_offset) wrong = seer_device_check(copy, copy);
+    if (wrong) refused++;
     free(copy);
   }
   return refused;

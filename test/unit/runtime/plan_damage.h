@@ -15,8 +15,8 @@
   } while (0)
 
 // Random bytes of the plan, n_bytes at `plan` that setup makes, are changed, and some of it is cut
-// off, many times: there is an answer, and nothing outside of it is read (ASan sees to it). Returns
-// how many were refused, of 20,000.
+// off, many times: there is an answer, the runner's too, and nothing outside of it is read (ASan
+// sees to it). Returns how many were refused, of 20,000.
 int plan_damage(int (*setup)(void **state), void *plan, size_t n_bytes, uint64_t seed);
 
 #endif
