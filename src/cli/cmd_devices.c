@@ -1,10 +1,11 @@
 // cmd_devices.c - familyseer devices: what is known about this machine, the speeds measured now;
-// and about GPUs, by the table of those that are built in.
+// about the devices that drivers have here, and GPUs, by the table of those that are built in.
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/drivers.h"
 #include "cli/json.h"
 #include "measure/measure.h"
 #include "measure/remote/remote.h"
@@ -127,8 +128,9 @@ static seer_status show_gpu(seer_context *context) {
 
 // ---- this machine
 
-static seer_status print_json(
-    const seer_target *t, const char *text, const seer_device_list *groups, seer_arena *arena) {
+// Takes `drivers` over.
+static seer_status print_json(const seer_target *t, const char *text,
+    const seer_device_list *groups, json_t *drivers, seer_arena *arena) {
   json_t *device = json_pack(
       "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s}",
       "kind", "cpu", "model", t->model_name, "triple", t->triple, "cpu", t->cpu, "features",
@@ -141,6 +143,7 @@ static seer_status print_json(
   for (uint32_t k = 0; k < groups->n; k++)
     json_array_append_new(names, json_string(groups->device[k].name));
   json_object_set_new(device, "devices", names);
+  if (drivers) json_object_set_new(device, "drivers", drivers);
   json_object_set_new(device, "gpus", gpus_json(arena));
   return seer_cli_put_json(device);
 }
@@ -154,35 +157,43 @@ static seer_status find_groups(seer_context *context, seer_device_list *out) {
   return seer_devices_parse("cpu", &machine, seer_context_arena(context), out);
 }
 
+static void print_here(const seer_context *context, const seer_device_list *groups) {
+  const seer_target *t = seer_context_target(context);
+  printf("device      cpu: %s (%s)\n", t->model_name, t->cpu);
+  printf("threads     %u\n", t->threads);
+  printf("vectors     %u registers of %u f32 lanes, %u FMA a cycle\n", t->n_vector_registers,
+      seer_target_lanes(t), t->n_fma_ports);
+  printf("caches      L1 %g KiB, L2 %g KiB a core, L3 %g MiB shared\n", (double)t->l1_bytes / 1024,
+      (double)t->l2_bytes / 1024, (double)t->l3_bytes / 1048576);
+  printf("peak        %.1f GFLOP/s f32, one thread, measured\n", t->peak_gflops);
+  printf("bandwidth   L2 %.1f, L3 %.1f, memory %.1f GB/s, one thread, measured\n", t->l2_gbs,
+      t->l3_gbs, t->dram_gbs);
+  printf("devices     ");
+  for (uint32_t k = 0; k < groups->n; k++) printf("%s%s", k ? "," : "", groups->device[k].name);
+  uint32_t n_threads =
+      seer_measure_is_elsewhere(context) ? t->threads : groups->device[0].n_processors;
+  printf(" (tune --devices), %u thread%s each\n", n_threads, n_threads == 1 ? "" : "s");
+}
+
 static seer_status run_devices(seer_context *context, int argc, char **argv) {
-  (void)argc;
-  (void)argv;
+  if (argc > 0) return seer_cli_drivers_job(argc, argv);
   SEER_TRY(seer_context_find_any_target(context));
   if (seer_context_target(context)->kind != SEER_TARGET_CPU) return show_gpu(context);
   SEER_TRY(seer_remote_find_target(context));
-  if (!seer_measure_is_elsewhere(context)) SEER_TRY(seer_context_measure_target(context));
-  const seer_target target = *seer_context_target(context);
+  bool is_here = !seer_measure_is_elsewhere(context);
+  if (is_here) SEER_TRY(seer_context_measure_target(context));
   seer_arena *arena = seer_context_arena(context);
-  const char *text = seer_target_print(&target, arena);
+  const char *text = seer_target_print(seer_context_target(context), arena);
   seer_device_list groups;
   SEER_TRY(find_groups(context, &groups));
-  if (seer_context_bool(context, SEER_OPT_JSON)) return print_json(&target, text, &groups, arena);
-  printf("device      cpu: %s (%s)\n", target.model_name, target.cpu);
-  printf("threads     %u\n", target.threads);
-  printf("vectors     %u registers of %u f32 lanes, %u FMA a cycle\n", target.n_vector_registers,
-      seer_target_lanes(&target), target.n_fma_ports);
-  printf("caches      L1 %g KiB, L2 %g KiB a core, L3 %g MiB shared\n",
-      (double)target.l1_bytes / 1024, (double)target.l2_bytes / 1024,
-      (double)target.l3_bytes / 1048576);
-  printf("peak        %.1f GFLOP/s f32, one thread, measured\n", target.peak_gflops);
-  printf("bandwidth   L2 %.1f, L3 %.1f, memory %.1f GB/s, one thread, measured\n", target.l2_gbs,
-      target.l3_gbs, target.dram_gbs);
-  printf("devices     ");
-  for (uint32_t k = 0; k < groups.n; k++) printf("%s%s", k ? "," : "", groups.device[k].name);
-  uint32_t n_threads =
-      seer_measure_is_elsewhere(context) ? target.threads : groups.device[0].n_processors;
-  printf(" (tune --devices), %u thread%s each\n", n_threads, n_threads == 1 ? "" : "s");
+  json_t *drivers = NULL;  // of a board nothing is asked
+  if (is_here) SEER_TRY(seer_cli_drivers_find(context, &drivers));
+  if (seer_context_bool(context, SEER_OPT_JSON))
+    return print_json(seer_context_target(context), text, &groups, drivers, arena);
+  print_here(context, &groups);
   printf("target      %s\n", text);
+  if (drivers) seer_cli_drivers_print(drivers);
+  json_decref(drivers);
   print_gpus(arena);
   return SEER_OK;
 }
@@ -191,8 +202,9 @@ const seer_command seer_command_devices = {
     .name = "devices",
     .args = "[--target TARGET] [--devices LIST] [--json]",
     .doc =
-        "this machine, or a board: instruction set, caches, measured peak and bandwidths; GPUs "
-        "that are known",
+        "this machine, or a board: instruction set, caches, measured peak and bandwidths; devices "
+        "that OpenCL and CUDA have here, and GPUs that are known",
+    .max_args = 3,  // a job of drivers.h
     .takes_gpus = true,
     .run = run_devices,
 };

@@ -9,8 +9,10 @@
 //   oom=N           the N-th allocation, of the device or pinned, is refused
 //   lost=N          the N-th launch that is done fails, and with it the device
 //   hang=1          who waits waits for ever
+//   crash=1         who waits ends the process
 //   refuse=CODE     what loading a module answers
 //   old=1           a driver that does not tell a function's parameters
+// MOCK_CUDA_PTX=FILE: the image that is run for any PTX that names none.
 #ifndef SEER_TEST_MOCK_CUDA_H
 #define SEER_TEST_MOCK_CUDA_H
 

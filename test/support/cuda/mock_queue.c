@@ -156,6 +156,7 @@ API result cuStreamSynchronize(void *handle) {
     pthread_mutex_unlock(&mock_lock);
     for (;;) pause();
   }
+  if (mock_option("crash", 0)) abort();
   return mock_leave(mock_run_all(s));
 }
 
