@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "code/gpu/here.h"
 #include "front/front.h"
 
 uint32_t seer_cli_words(const char *text, seer_arena *arena, const char *const **out) {
@@ -186,8 +187,9 @@ static seer_status parse_and_run(void *user) {
   if (command->max_args >= 0 && i->argc > command->max_args)
     return seer_usage_error("'%s' is one argument too many", i->argv[command->max_args]);
   const seer_option_desc *target = &seer_option_table[SEER_OPT_TARGET];
-  if (seer_option_is_of(target, command->name) && !command->takes_gpus)
-    SEER_TRY(seer_context_check_target(i->context));
+  bool takes_target = seer_option_is_of(target, command->name);
+  if (takes_target) SEER_TRY(seer_gpu_find_here(i->context));
+  if (takes_target && !command->takes_gpus) SEER_TRY(seer_context_check_target(i->context));
   return command->run(i->context, i->argc, i->argv);
 }
 

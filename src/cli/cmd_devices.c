@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/drivers.h"
@@ -16,7 +17,10 @@
 // Where its rates are from.
 static const char *source_of(const seer_target *t) {
   if (t->is_measured) return "measured";
-  return t->kind == SEER_TARGET_CUDA && t->model_name[0] ? "published" : "assumed";
+  char name[SEER_TARGET_NAME_BYTES];
+  seer_target_name(t, name);  // of no device of the table: "cuda:sm_90"
+  bool is_known = t->kind == SEER_TARGET_CUDA && strncmp(name, "cuda:sm_", 8) != 0;
+  return is_known ? "published" : "assumed";
 }
 
 // Of a processor's rate a cycle.

@@ -129,7 +129,8 @@ bool seer_target_multiplies_halves(const seer_target *target);
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);
 // Parses the text form, or "native", or a bare triple, or "c" or "c-vectors", or a GPU by name
 // ("cuda:h100", "cuda:sm_90", "opencl:generic"; gpu/gpu.h), each with
-// options ("aarch64-linux-gnu -cpu=neoverse-n1"). A bare triple is what every machine of it has:
+// options ("aarch64-linux-gnu -cpu=neoverse-n1"); no device by number, which would be another one
+// elsewhere (code/gpu/here.h). A bare triple is what every machine of it has:
 // x86_64-linux-gnu is plain x86-64. "c" and "c-vectors" take no -cpu= and -features=; the latter's
 // vectors are as wide as -lanes= says, 4 else. -cpu= brings its features, -features=
 // adds and takes away ("+avx2,-fma"); only in the text form, which begins with "cpu", it is the

@@ -109,6 +109,47 @@ def faults_are_told(right):
         check(devices and devices[0].get("model") and devices[0]["processors"] > 0, f"{told}: what the device is: {devices}")
 
 
+def shown(target, **environment):
+    done = run("devices", "--json", "--target", target, **environment)
+    check(done.returncode == 0, f"{target}: {done.stderr[-500:]}")
+    return json.loads(done.stdout) if done.returncode == 0 else {}
+
+
+def numbers_are_targets(folder):
+    """As the driver describes them, in the printed form, which means the same where the driver is not."""
+    listed = driver("cuda", **with_mock("devices=2"))["devices"]
+    one, other = (shown(f"cuda:{number}", **with_mock("devices=2")) for number in (0, 1))
+    check(one["model"] == listed[0]["model"] and one["processors"] == listed[0]["processors"] and one["l2_bytes"] == listed[0]["cache_bytes"], f"{one}")
+    check(one["architecture"] == "sm_90" and one["rates"] == "assumed" and one["clock_ghz"] == 1.98, f"{one}")
+    check(other["model"] == listed[1]["model"], f"{other}")
+    check(shown(one["target"], **NO_OPENCL) == one, "the printed form is another device")
+    check(shown("cuda:0", **with_mock("architecture=80"))["architecture"] == "sm_80", "another architecture is not seen")
+    check(shown("cuda:0 -processors=7", **with_mock())["processors"] == 7, "options behind the number are lost")
+    for target, told, wanted in (("cuda:2", "devices=2", r"target cuda:2: no device number 2: CUDA has 2; there are cuda:0 \(.*\), cuda:1 \(.*\); "),
+                                 ("cuda:0", "devices=0", "no device number 0: CUDA has 0; "), ("cuda:0", "init=803", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
+                                 ("cuda:0", "architecture=61", "target cuda:0|sm_61; known are cuda:sm_70"), ("opencl:0", "", "OpenCL has 0; ")):
+        for command in (["devices"], ["compile", "mlp", "-o", os.path.join(folder, "out")], ["tasks", "mlp"]):
+            done = run(*command, "--target", target, **with_mock(told))
+            check(done.returncode == 1 and re.search(wanted, done.stderr), f"{command} for {target}, {told}: {done.returncode} {done.stderr}")
+    done = run("tasks", "mlp", SEER_TARGET="cuda:0", **with_mock())
+    check(done.returncode == 1 and "target cuda:sm_90: nothing is tuned or measured on GPUs yet" in done.stderr, f"tasks: {done.stderr}")
+    done = run("list", "targets", SEER_TARGET="cuda:9")
+    check(done.returncode == 0, f"a command without a target looks for it: {done.stderr}")
+    here = driver("opencl")["devices"]
+    if here and here[0]["answers"]:
+        opencl_is_a_target(folder, here[0])
+
+
+def opencl_is_a_target(folder, listed):
+    one = shown("opencl:0")
+    check((one["model"], one["processors"]) == (listed["model"], listed["processors"]), f"{one} for {listed}")
+    check(one["max_block_bytes"] == listed["block_bytes"] and one["block_items"] == min(listed["items"], 1024), f"{one} for {listed}")
+    out = os.path.join(folder, "library")
+    for args in (["compile", "mlp", "--target", "opencl:0", "-O0", "-o", out], ["verify", os.path.join(out, "model.so"), "mlp"]):
+        done = run(*args)
+        check(done.returncode == 0, f"{args}: {done.stderr[-800:]}")
+
+
 def text_is_ptx(folder):
     """The libcuda above runs an image in its place."""
     ptxas = shutil.which("ptxas")
@@ -140,6 +181,7 @@ def main():
         drivers_may_be_missing()
         cuda_computes(right, image_of(folder, "wrong", "i == 2704 ? 0 : x[i] + 1"))
         faults_are_told(right)
+        numbers_are_targets(folder)
         text_is_ptx(folder)
         jobs_are_no_arguments()
     finally:

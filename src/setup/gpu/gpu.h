@@ -1,6 +1,8 @@
 // gpu.h - targets that are GPUs: those that are built in, and their text form.
 //
 //   cuda:h100                                a device of the table
+//   cuda:0, opencl:1                         a device that is here, as its driver describes it: found
+//                                            by code/gpu/here.h, which makes the printed form of it
 //   cuda:sm_90                               an architecture alone: a plain device of it
 //   opencl:generic                           what OpenCL's devices have at least, or nearly all
 //   cuda:h100 -processors=114 -dram-gbs=2039 one of these, but for what is said
@@ -18,6 +20,7 @@
 #ifndef SEER_SETUP_GPU_GPU_H
 #define SEER_SETUP_GPU_GPU_H
 
+#include "runtime/device/device.h"
 #include "setup/target_fields.h"
 
 // ---- the table
@@ -45,6 +48,12 @@ void seer_gpu_of_device(const seer_gpu_device *device, seer_target *out);
 bool seer_gpu_of_architecture(uint32_t architecture, seer_target *out);
 void seer_gpu_of_opencl(seer_target *out);  // the plain one
 
+// A device as its driver describes it: with its own numbers, and for what no driver says those of
+// the table's device where it is one, else of a plain one. Of one model all are the same target.
+// UNSUPPORTED: of an architecture that is not known.
+SEER_MUST_USE seer_status seer_gpu_of_described(
+    seer_target_kind kind, const seer_device_info *info, seer_arena *arena, seer_target *out);
+
 // "cuda:sm_70 cuda:sm_75 ...", oldest first; in `arena`.
 const char *seer_gpu_architectures(seer_arena *arena);
 
@@ -62,6 +71,10 @@ extern const seer_fields seer_gpu_fields;
 SEER_MUST_USE seer_status seer_gpu_parse(
     const char *name, const char *options, seer_arena *arena, seer_target *out);
 void seer_gpu_name(const seer_target *target, char out[SEER_TARGET_NAME_BYTES]);
+// "opencl:12", perhaps with options: the kind, the number, and in *out_rest what stands behind it.
+// False: it names no device by number.
+bool seer_gpu_read_number(
+    const char *text, seer_target_kind *out_kind, uint32_t *out_number, const char **out_rest);
 
 // What target.h says of keys; `h` has the kind in it.
 uint64_t seer_gpu_feature_key(const seer_target *target, uint64_t h);

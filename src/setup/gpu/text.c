@@ -7,6 +7,7 @@
 #include "setup/gpu/gpu.h"
 
 #define MOST_BLOCK_BYTES 1073741824.0
+#define MOST_NUMBER 999999  // of devices
 #define MOST_CYCLE 1e6  // operations or bytes of a processor
 
 static const seer_field gpu_fields[] = {
@@ -65,6 +66,24 @@ bool seer_target_text_is_gpu(const char *text) {
   text += strspn(text, " \t,");
   for (size_t k = 0; k < SEER_COUNT_OF(kinds); k++)
     if (rest_of(text, kinds[k])) return true;
+  return false;
+}
+
+bool seer_gpu_read_number(
+    const char *text, seer_target_kind *out_kind, uint32_t *out_number, const char **out_rest) {
+  text += strspn(text, " \t,");
+  for (size_t k = 0; k < SEER_COUNT_OF(kinds); k++) {
+    const char *at = rest_of(text, kinds[k]);
+    if (!at || *at != ':' || at[1] < '0' || at[1] > '9') continue;
+    uint32_t number = 0;
+    for (at++; *at >= '0' && *at <= '9'; at++)
+      if (number <= MOST_NUMBER) number = number * 10 + (uint32_t)(*at - '0');
+    if (*at && !strchr(" \t,", *at)) return false;  // "cuda:3d"
+    *out_kind = kinds[k];
+    *out_number = number;
+    *out_rest = at;
+    return true;
+  }
   return false;
 }
 

@@ -1,6 +1,7 @@
 // GPUs as targets: names, text both ways, facts that go together, keys, and that nothing which is
 // made for a CPU takes one.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "setup/context.h"
@@ -133,8 +134,9 @@ static void errors_name_what_was_found_and_what_is_allowed(void **state) {
       {"cuda:k40", "known are cuda:v100, cuda:t4"}, {"cuda:", "'cuda:' is not known"},
       {"cuda:sm_61", "architectures alone: cuda:sm_70"}, {"cuda:sm_", "is not known"},
       {"cuda:sm_090", "is not known"}, {"cuda:sm_90a", "is not known"},
-      {"cuda:sm_4294967386", "is not known"}, {"cuda:generic", "'cuda:generic' is not known"},
-      {"opencl:h100", "known are opencl:generic"},
+      {"cuda:sm_4294967386", "is not known"}, {"cuda:0", "'cuda:0' is not known"},
+      {"opencl:1 -l2=1M", "'opencl:1' is not known"},
+      {"cuda:generic", "'cuda:generic' is not known"}, {"opencl:h100", "known are opencl:generic"},
       {"cuda -arch=sm_60", "-arch=sm_60 is not known; known are those of cuda:sm_70"},
       {"cuda -arch=90", "-arch=90 is not known"},
       {"cuda:h100 -arch=sm_80", "'-arch=sm_80' contradicts cuda:h100"},
@@ -221,6 +223,137 @@ static void keys_see_what_they_should(void **state) {
   }
 }
 
+// ---- devices as their drivers describe them
+
+static seer_target described(seer_target_kind kind, const seer_device_info *info) {
+  seer_target target;
+  seer_status status = seer_gpu_of_described(kind, info, arena, &target);
+  if (status) fail_msg("%s: %s", info->name, seer_status_message(status));
+  round_trips(&target);
+  return target;
+}
+
+static void numbers_name_devices_here(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    seer_target_kind kind;
+    uint32_t number;
+    const char *rest;
+  } cases[] = {{"cuda:0", SEER_TARGET_CUDA, 0, ""}, {"opencl:12", SEER_TARGET_OPENCL, 12, ""},
+      {" opencl:1 -l2=8M", SEER_TARGET_OPENCL, 1, " -l2=8M"},
+      {"cuda:1,-l2=8M", SEER_TARGET_CUDA, 1, ",-l2=8M"},
+      {"cuda:00000000000000000001", SEER_TARGET_CUDA, 1, ""}};
+  static const char *const others[] = {"cuda", "cuda:", "cuda:h100", "cuda:sm_90", "cuda:3d",
+      "cuda:-1", "cuda0", "native", "opencl", "opencl:generic", "opencl -processors=1", "cpu:0"};
+  seer_target_kind kind;
+  uint32_t number;
+  const char *rest;
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    assert_true(seer_gpu_read_number(cases[i].text, &kind, &number, &rest));
+    assert_int_equal(kind, cases[i].kind);
+    assert_int_equal(number, cases[i].number);
+    assert_string_equal(rest, cases[i].rest);
+  }
+  for (size_t i = 0; i < SEER_COUNT_OF(others); i++)
+    assert_false(seer_gpu_read_number(others[i], &kind, &number, &rest));
+  // 2^32 + 1 is no other name of 1.
+  assert_true(seer_gpu_read_number("cuda:4294967297", &kind, &number, &rest));
+  assert_true(number > 999999);
+}
+
+static void opencl_is_as_described(void **state) {
+  (void)state;
+  seer_device_info info = {.name = "Some \"GPU\"\n, -l2=1",
+      .driver = "Platform 1.0",
+      .n_processors = 24,
+      .max_items = 500,
+      .clock_mhz = 1700,
+      .group_bytes = 49152,
+      .memory_bytes = UINT64_C(8) << 30,
+      .cache_bytes = 3 << 20};
+  seer_target plain, t = described(SEER_TARGET_OPENCL, &info);
+  seer_gpu_of_opencl(&plain);
+  assert_string_equal(t.model_name, "Some  GPU  , -l2=1");
+  assert_int_equal(t.gpu.n_processors, 24);
+  assert_int_equal(t.gpu.max_block_items, 480);  // whole warps
+  assert_int_equal(t.gpu.block_bytes, 49152);
+  assert_int_equal(t.gpu.max_block_bytes, 49152);
+  assert_int_equal(t.gpu.processor_bytes, plain.gpu.processor_bytes);
+  assert_int_equal(t.gpu.l2_bytes, 3 << 20);
+  assert_true(t.gpu.clock_ghz == 1e-3 * 1700 && !t.is_measured);
+  // The other one of two, by another driver, is the same machine to records.
+  snprintf(info.driver, sizeof info.driver, "Platform 1.1");
+  seer_target other = described(SEER_TARGET_OPENCL, &info);
+  assert_string_equal(seer_target_print(&other, arena), seer_target_print(&t, arena));
+  assert_true(seer_target_key(&other) == seer_target_key(&t));
+  info.n_processors = 23;
+  other = described(SEER_TARGET_OPENCL, &info);
+  assert_true(seer_target_key(&other) != seer_target_key(&t));
+  assert_true(seer_target_feature_key(&other) == seer_target_feature_key(&t));
+  // What is not known, and what no text form has.
+  info = (seer_device_info){.name = "", .n_processors = 100000, .max_items = 3};
+  t = described(SEER_TARGET_OPENCL, &info);
+  assert_int_equal(t.gpu.n_processors, 4096);
+  assert_int_equal(t.gpu.warp_items, 2);
+  assert_int_equal(t.gpu.max_block_items, 2);
+  assert_int_equal(t.gpu.max_block_bytes, 1024);
+  assert_int_equal(t.gpu.l2_bytes, plain.gpu.l2_bytes);
+  assert_true(t.gpu.clock_ghz == plain.gpu.clock_ghz);
+  info = (seer_device_info){.max_items = UINT32_MAX, .group_bytes = UINT64_MAX};
+  t = described(SEER_TARGET_OPENCL, &info);
+  assert_int_equal(t.gpu.max_block_items, 1024);
+  assert_int_equal(t.gpu.processor_bytes, 1 << 30);
+  assert_int_equal(t.gpu.n_processors, 1);
+}
+
+static void cuda_is_as_described(void **state) {
+  (void)state;
+  seer_device_info info = {.name = "NVIDIA H200",
+      .driver = "CUDA 13.0",
+      .architecture = 90,
+      .n_processors = 132,
+      .max_items = 1024,
+      .clock_mhz = 1980,
+      .group_bytes = 49152,
+      .cache_bytes = 60 << 20};
+  // bench/gpu/facts-h200.json has these: the table's device.
+  seer_target t = described(SEER_TARGET_CUDA, &info), table = parse("cuda:h200");
+  assert_string_equal(seer_target_print(&t, arena), seer_target_print(&table, arena));
+  info.n_processors = 60;  // a part of one
+  t = described(SEER_TARGET_CUDA, &info);
+  assert_int_equal(t.gpu.n_processors, 60);
+  assert_false(t.is_measured);
+  assert_true(seer_target_key(&t) != seer_target_key(&table));
+  assert_true(t.gpu.dram_gbs == table.gpu.dram_gbs);
+  snprintf(info.name, sizeof info.name, "Tesla T4");
+  t = described(SEER_TARGET_CUDA, &info);  // a name of another architecture is none of the table's
+  assert_string_equal(t.model_name, "Tesla T4");
+  info.architecture = 75;
+  t = described(SEER_TARGET_CUDA, &info);
+  assert_string_equal(t.model_name, "NVIDIA T4");
+  // Of no name that is known: the architecture's limits and rates, its own numbers.
+  snprintf(info.name, sizeof info.name, "NVIDIA A10");
+  info.architecture = 86;
+  info.n_processors = 72;
+  info.clock_mhz = 0;
+  info.cache_bytes = 6 << 20;
+  t = described(SEER_TARGET_CUDA, &info);
+  seer_target plain = parse("cuda:sm_86");
+  assert_string_equal(t.model_name, "NVIDIA A10");
+  assert_int_equal(t.gpu.n_processors, 72);
+  assert_int_equal(t.gpu.l2_bytes, 6 << 20);
+  assert_int_equal(t.gpu.max_block_bytes, plain.gpu.max_block_bytes);
+  assert_int_equal(t.gpu.processor_bytes, plain.gpu.processor_bytes);
+  assert_true(t.gpu.clock_ghz == plain.gpu.clock_ghz);
+  assert_true(seer_target_feature_key(&t) == seer_target_feature_key(&plain));
+  info.architecture = 61;
+  seer_status status = seer_gpu_of_described(SEER_TARGET_CUDA, &info, arena, &t);
+  assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
+  assert_non_null(strstr(seer_status_message(status), "sm_61; known are cuda:sm_70"));
+  seer_status_free(status);
+}
+
 // ---- nothing that is made for a CPU takes one
 static void is_refused(seer_status status, const char *name) {
   const char *message = seer_arena_printf(arena,
@@ -301,6 +434,9 @@ int main(void) {
       cmocka_unit_test(errors_name_what_was_found_and_what_is_allowed),
       cmocka_unit_test(keys_carry_the_kind),
       cmocka_unit_test(keys_see_what_they_should),
+      cmocka_unit_test(numbers_name_devices_here),
+      cmocka_unit_test(opencl_is_as_described),
+      cmocka_unit_test(cuda_is_as_described),
       cmocka_unit_test(what_serves_cpus_refuses_others),
       cmocka_unit_test(keys_of_cpus_stay),
   };
