@@ -7,12 +7,13 @@ import tempfile
 
 import numpy as np
 import onnx
+from onnx import helper
 
 os.environ["SEER_TARGET"] = "opencl:generic"
 import test_branch  # noqa: E402
 import test_recurrent  # noqa: E402
 import test_sized  # noqa: E402
-from control import F, Graph, check, fs  # noqa: E402
+from control import BOOL, F, I64, Graph, check, fs  # noqa: E402
 from peer import FULL, SKIP, compare, familyseer, reference, run_tests, safe  # noqa: E402
 from test_shapes import convnet  # noqa: E402
 
@@ -33,14 +34,34 @@ def recurrent():
 
 
 def parts():
-    """What is joined is made in its place: one part by a kernel, one by a step of the host."""
+    """Half of what is joined is made by a kernel, half by a step of the host (which sorts more than 32)."""
     g = Graph()
-    x, k = g.input("x", F, [3, 16]), g.const([16])
-    top = g.op("TopK", x, k, outs=2, axis=1)[0]
-    many = [{"x": np.random.default_rng(s).standard_normal((3, 16)).astype(np.float32)} for s in range(2)]
-    for order in ((top, g.op("Exp", x)), (g.op("Tanh", x), top)):
-        joined = g.op("Concat", *order, axis=0)
-        check(g.model((g.op("Mul", joined, joined), F), (top, F)), many, 1e-4, ONCE)
+    x, k = g.input("x", F, [3, 40]), g.const([40])
+    many = [{"x": np.random.default_rng(s).standard_normal((3, 40)).astype(np.float32)} for s in range(2)]
+    made = []
+    for n in range(2):
+        top, exp = g.op("TopK", x, k, outs=2, axis=1)[0], g.op("Exp", x)
+        joined = g.op("Concat", *((top, exp), (exp, top))[n], axis=0)
+        made.append((g.op("Softmax", joined, axis=0), F))
+    check(g.model(*made), many, 1e-4, ONCE)
+
+
+def mixed():
+    """What a branch results in, and a loop carries, is made by a kernel here and by a step of the host there."""
+    g = Graph()
+    x, c, n, k = g.input("x", F, [40]), g.input("c", BOOL, []), g.input("n", I64, []), g.const([40])
+    sides = [Graph(first=100), Graph(first=200)]
+    made = [sides[0].op("TopK", x, k, outs=2)[0], sides[1].op("Neg", x)]
+    y = g.op("If", c, **{name: helper.make_graph(side.nodes, name, [], [helper.make_tensor_value_info(v, F, [40])], side.constants)
+                         for name, side, v in zip(("then_branch", "else_branch"), sides, made)})
+    y = g.op("Abs", y)
+    body = Graph(first=300)
+    v = body.op("TopK", body.op("Exp", body.op("Tanh", "v")), k, outs=2, largest=0)[0]
+    inputs = [helper.make_tensor_value_info(*i) for i in (("i", I64, []), ("go", BOOL, []), ("v", F, [40]))]
+    outputs = [helper.make_tensor_value_info(*i) for i in ((body.op("Identity", "go"), BOOL, []), (v, F, [40]))]
+    z = g.op("Loop", n, "", y, body=helper.make_graph(body.nodes, "body", inputs, outputs, body.constants))
+    many = [{"x": np.random.default_rng(s).standard_normal(40).astype(np.float32), "c": np.array(s % 2 == 0), "n": np.array(s)} for s in range(4)]
+    check(g.model((g.op("Add", z, y), F), (y, F)), many, 1e-4, ONCE)
 
 
 def copies():
@@ -67,7 +88,7 @@ def shapes():
         assert '"upload"' in profile.stdout and '"download"' in profile.stdout, profile.stdout
 
 
-FEW = (recurrent, parts, copies, shapes, test_recurrent.scans, test_branch.nested, test_branch.in_loop, test_branch.loop_inside,
+FEW = (recurrent, parts, mixed, copies, shapes, test_recurrent.scans, test_branch.nested, test_branch.in_loop, test_branch.loop_inside,
        test_branch.captured_directly, test_sized.found_twice, test_sized.sliced)
 ALL = tuple(f for module in (test_recurrent, test_branch, test_sized) for name, f in vars(module).items()
             if callable(f) and f.__module__ == module.__name__ and not f.__code__.co_argcount and name not in ("commands", "refusals", "unrolled"))

@@ -19,7 +19,7 @@ typedef struct {
   seer_device_image image;
 } runner_case;
 
-static char says[1024];
+static _Thread_local char says[1024];  // sessions of two threads say theirs
 static device_plan_weights weights;
 
 static void fine_at(seer_rt_code code, int line) {
