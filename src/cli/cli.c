@@ -188,7 +188,10 @@ static seer_status parse_and_run(void *user) {
     return seer_usage_error("'%s' is one argument too many", i->argv[command->max_args]);
   const seer_option_desc *target = &seer_option_table[SEER_OPT_TARGET];
   bool takes_target = seer_option_is_of(target, command->name);
-  if (takes_target) SEER_TRY(seer_gpu_find_here(i->context));
+  // `devices` only shows them.
+  bool times = seer_option_is_of(&seer_option_table[SEER_OPT_MEASURE], command->name) &&
+      seer_option_is_of(&seer_option_table[SEER_OPT_DEVICES], command->name);
+  if (takes_target) SEER_TRY(seer_gpu_find_here(i->context, times));
   if (takes_target && !command->takes_gpus) SEER_TRY(seer_context_check_target(i->context));
   return command->run(i->context, i->argc, i->argv);
 }

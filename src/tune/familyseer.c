@@ -219,7 +219,7 @@ static seer_status tune(seer_tuner *t, const char *a, const char *b) {
   (void)a, (void)b;
   SEER_TRY(need(t, t->is_loaded, "no network is loaded"));
   SEER_TRY(need(t, !t->tuning.campaign, "tuned already; one tuner tunes once"));
-  SEER_TRY(seer_gpu_find_here(t->context));
+  SEER_TRY(seer_gpu_find_here(t->context, true));
   SEER_TRY(seer_measure_check_target(t->context));
   SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
   seer_status status = tune_judged(t);

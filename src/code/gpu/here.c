@@ -1,6 +1,8 @@
 // here.c - see here.h.
 #include "code/gpu/here.h"
 
+#include <string.h>
+
 #include "setup/gpu/gpu.h"
 
 #define MESSAGE_BYTES 1024
@@ -29,7 +31,14 @@ static seer_status not_found(
       number, message, n ? there.data : "");
 }
 
-seer_status seer_gpu_find_here(seer_context *context) {
+// None of these is read here: whether they are options of the command is for it to say.
+static bool is_timed_here(const seer_context *context) {
+  const char *measure = seer_context_shown(context, SEER_OPT_MEASURE, 0);
+  return !seer_context_is_set(context, SEER_OPT_DEVICES) &&
+      !*seer_context_shown(context, SEER_OPT_FLEET, 0) && strncmp(measure, "local", 5) == 0;
+}
+
+seer_status seer_gpu_find_here(seer_context *context, bool times) {
   seer_arena *arena = seer_context_arena(context);
   const char *text = seer_context_shown(context, SEER_OPT_TARGET, 0), *rest;
   char message[MESSAGE_BYTES] = "";
@@ -43,6 +52,9 @@ seer_status seer_gpu_find_here(seer_context *context) {
   if (code != SEER_RT_OK) return failed(is, code, number, message);
   seer_target target;
   SEER_TRYF(seer_gpu_of_described(kind, &info, arena, &target), "target %s:%u", is->name, number);
-  return seer_context_set(context, seer_option_table[SEER_OPT_TARGET].name,
-      seer_arena_printf(arena, "%s%s", seer_target_print(&target, arena), rest));
+  SEER_TRY(seer_context_set(context, seer_option_table[SEER_OPT_TARGET].name,
+      seer_arena_printf(arena, "%s%s", seer_target_print(&target, arena), rest)));
+  if (!times || !is_timed_here(context)) return SEER_OK;
+  return seer_context_set(context, seer_option_table[SEER_OPT_DEVICES].name,
+      seer_arena_printf(arena, "%s:%u", is->name, number));
 }
