@@ -72,23 +72,6 @@ static seer_status run_kernels(seer_compile_request *request) {
   return status;
 }
 
-static seer_status run_for_device(seer_compile_request *request) {
-  char name[SEER_TARGET_NAME_BYTES];
-  seer_target_name(seer_context_target(request->context), name);
-  if (seer_context_bool(request->context, SEER_OPT_STRICT))
-    return SEER_FAIL(NOT_FOUND, "--strict: target %s: no task of a GPU has a record yet", name);
-  seer_arena *arena = seer_arena_create("model");
-  seer_device_library done;
-  uint64_t *start = request->user;
-  seer_status status = seer_compile_for_device(request, arena, &done);
-  if (!status)
-    fprintf(stderr, "%u tasks, untuned, for %s; %u steps: %s/%s in %.1f s\n", done.n_task, name,
-        done.n_step, request->folder, emits[request->kind].file,
-        (double)(seer_os_now_ns() - *start) * 1e-9);
-  seer_arena_destroy(arena);
-  return status;
-}
-
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
@@ -106,7 +89,6 @@ static seer_status run(seer_context *context, int argc, char **argv) {
       .hear_loaded = hear_loaded,
       .user = &start};
   if (is_kernels) return run_kernels(&request);
-  if (seer_context_target(context)->kind != SEER_TARGET_CPU) return run_for_device(&request);
   seer_arena *arena = seer_arena_create("model");
   seer_precise precise = {0};
   seer_status status = seer_compile(&request, arena, &precise);

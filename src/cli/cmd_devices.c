@@ -17,10 +17,7 @@
 // Where its rates are from.
 static const char *source_of(const seer_target *t) {
   if (t->is_measured) return "measured";
-  char name[SEER_TARGET_NAME_BYTES];
-  seer_target_name(t, name);  // of no device of the table: "cuda:sm_90"
-  bool is_known = t->kind == SEER_TARGET_CUDA && strncmp(name, "cuda:sm_", 8) != 0;
-  return is_known ? "published" : "assumed";
+  return seer_target_has_own_rates(t) ? "published" : "assumed";
 }
 
 // Of a processor's rate a cycle.
@@ -80,7 +77,7 @@ static void print_gpu_row(const seer_gpu_device *device) {
 
 static void print_gpus(seer_arena *arena) {
   printf(
-      "\nGPUs that are known, for compile --target; nothing is tuned for them yet. f32, "
+      "\nGPUs that are known, for --target of compile and tune. f32, "
       "and "
       "f16 on tensor cores, in TFLOP/s\n");
   printf("  %-15s %-6s %10s %5s %7s %7s %6s %6s %10s  %-10s %s\n", "target", "arch", "processors",
@@ -93,8 +90,8 @@ static void print_gpu(const seer_target *t, seer_arena *arena) {
   const seer_target_gpu *gpu = &t->gpu;
   char name[SEER_TARGET_NAME_BYTES], architecture[16];
   seer_target_name(t, name);
-  printf("device      %s: %s%s%s; nothing is tuned for it yet, compile makes untuned libraries\n",
-      name, t->model_name[0] ? t->model_name : "a plain device", gpu->architecture ? ", " : "",
+  printf("device      %s: %s%s%s; compile and tune make libraries for it\n", name,
+      t->model_name[0] ? t->model_name : "a plain device", gpu->architecture ? ", " : "",
       architecture_of(gpu, architecture));
   printf("processors  %u at %g GHz, %u scheduler%s each, warps of %u items\n", gpu->n_processors,
       gpu->clock_ghz, gpu->n_schedulers, gpu->n_schedulers == 1 ? "" : "s", gpu->warp_items);

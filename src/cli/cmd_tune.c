@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "measure/remote/remote.h"
+#include "tune/compile.h"
 #include "tune/tune.h"
 
 // A signal handler has no other way to say it, and to reach the campaign.
@@ -149,6 +150,7 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   (void)argc;
   SEER_TRY(seer_remote_find_target(context));
   SEER_TRY(seer_measure_check_target(context));
+  SEER_TRY(seer_compile_check_precision(context));
   seer_arena *arena = seer_arena_create("model");
   seer_precise precise;
   seer_records *records = NULL;
@@ -177,5 +179,6 @@ const seer_command seer_command_tune = {
     .min_args = 1,
     .max_args = 1,
     .outlives_readers = true,
+    .takes_gpus = true,
     .run = run_tune,
 };

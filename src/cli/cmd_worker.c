@@ -52,9 +52,10 @@ static seer_status run_worker(seer_context *context, int argc, char **argv) {
   bool is_of_fleet = seer_context_str(context, SEER_OPT_FLEET)[0] && argc == 0;
   if (is_of_fleet) {
     SEER_TRY(seer_remote_find_target(context));
+    SEER_TRY(seer_target_check_cpu(seer_context_target(context)));
     return serve(context);
   }
-  SEER_TRY(seer_context_find_target(context));
+  SEER_TRY(seer_context_find_any_target(context));
   return seer_worker_main(context, argc, argv);
 }
 
@@ -64,5 +65,6 @@ const seer_command seer_command_worker = {
     .doc = "works for the tunings of a fleet: --fleet URL (doc/fleet.md)",
     .min_args = 0,
     .max_args = 3,
+    .takes_gpus = true,
     .run = run_worker,
 };

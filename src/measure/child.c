@@ -74,9 +74,24 @@ void seer_child_clear(seer_child *child) {
 }
 
 // ---- the start
+
+// Drivers of devices read and write files, start compilers and open devices: whatever they do is
+// theirs.
+static bool may_be_confined(const seer_context *context) {
+  return seer_context_bool(context, SEER_OPT_CONFINE) &&
+      seer_context_target(context)->kind == SEER_TARGET_CPU;
+}
+
 void seer_child_tell_confinement(const seer_context *context) {
   const char *why_not;
-  if (!seer_context_bool(context, SEER_OPT_CONFINE) || seer_confine_is_there(&why_not)) return;
+  if (!seer_context_bool(context, SEER_OPT_CONFINE)) return;
+  if (!may_be_confined(context)) {
+    seer_log(context, "measure", 0,
+        "workers are not confined: drivers of devices need files and processes (--no-confine: as "
+        "intended)");
+    return;
+  }
+  if (seer_confine_is_there(&why_not)) return;
   seer_log(
       context, "measure", 0, "workers are not confined: %s (--no-confine: as intended)", why_not);
 }
@@ -110,9 +125,9 @@ static seer_status spawn(seer_child *child, int own_fd) {
       threads, sizeof threads, "--threads=%u", seer_context_target(home->context)->threads);
   (void)snprintf(
       pin, sizeof pin, "--pin=%d", seer_context_bool(home->context, SEER_OPT_PIN) ? 1 : 0);
-  (void)snprintf(confine, sizeof confine, "--confine=%d",
-      seer_context_bool(home->context, SEER_OPT_CONFINE) ? 1 : 0);
-  const char *argv[12] = {home->program, "worker", child->job, fd_text};
+  (void)snprintf(confine, sizeof confine, "--confine=%d", may_be_confined(home->context) ? 1 : 0);
+  const char *device_flag = child->device_flag ? child->device_flag : home->device_flag;
+  const char *argv[14] = {home->program, "worker", child->job, fd_text};
   size_t n = 4;
   if (child->address) argv[n++] = child->address;
   if (child->address) argv[n++] = home->key_flag;
@@ -120,6 +135,8 @@ static seer_status spawn(seer_child *child, int own_fd) {
   argv[n++] = threads;
   argv[n++] = pin;
   argv[n++] = confine;
+  if (device_flag) argv[n++] = device_flag;
+  if (home->nvrtc_flag) argv[n++] = home->nvrtc_flag;
   seer_os_spawn_options options = {.argv = argv,
       .keep_fds = &own_fd,
       .n_keep_fds = 1,

@@ -12,12 +12,16 @@ typedef struct {
   const seer_context *context;
   // A path; "--target=" and the target's text; "--runner-key=" and a file's path, for callers.
   const char *program, *target_flag, *key_flag;
+  // "--devices=opencl:0", what builders build for; NULL: code is for processors
+  const char *device_flag;
+  const char *nvrtc_flag;  // "--nvrtc=PATH", for builders of CUDA's; NULL: by its own name
 } seer_child_home;
 
 typedef struct {
   const seer_child_home *home;
   const char *job;  // "builder", "runner", "caller"
   const char *address;  // of a caller's runner; NULL: it is no caller
+  const char *device_flag;  // of a runner on a device; NULL: home's
   const cpu_set_t *processors;  // that it may use
   seer_os_process process;  // pid 0: not running
   int fd;

@@ -28,7 +28,15 @@ double seer_measure_least_seconds(const seer_sketch_list *sketches) {
   double flops = INFINITY;  // a formulation may need less arithmetic than another
   for (uint32_t k = 0; k < sketches->n; k++)
     flops = fmin(flops, seer_dag_flops(sketches->sketch[k]->dag));
-  double at_peak_s = flops / (target->peak_gflops * 1e9 * target->threads);
+  if (!seer_target_has_own_rates(target)) return SEER_MEASURE_LEAST_SECONDS;
+  double gflops = target->peak_gflops * target->threads;
+  if (target->kind != SEER_TARGET_CPU) {
+    const seer_target_gpu *gpu = &target->gpu;
+    double a_cycle = fmax(2.0 * gpu->n_fmas,
+        fmax((double)gpu->f16_flops, fmax((double)gpu->bf16_flops, (double)gpu->tf32_flops)));
+    gflops = a_cycle * gpu->n_processors * gpu->clock_ghz;
+  }
+  double at_peak_s = flops / (gflops * 1e9);
   return fmax(SEER_MEASURE_LEAST_SECONDS, LEAST_SHARE * at_peak_s);
 }
 

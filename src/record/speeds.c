@@ -43,7 +43,8 @@ static seer_status measure(seer_context *context, seer_records *records, seer_ar
 }
 
 seer_status seer_speeds_measure(seer_context *context, seer_records *records) {
-  SEER_TRY(seer_context_find_target(context));
+  SEER_TRY(seer_context_find_any_target(context));
+  if (seer_context_target(context)->kind != SEER_TARGET_CPU) return SEER_OK;  // its facts say them
   if (!records || seer_context_target(context)->is_measured)
     return seer_context_measure_target(context);
   seer_arena *arena = seer_arena_create("speeds");
@@ -53,9 +54,9 @@ seer_status seer_speeds_measure(seer_context *context, seer_records *records) {
 }
 
 seer_status seer_speeds_recall(seer_context *context, seer_records *records) {
-  SEER_TRY(seer_context_find_target(context));
+  SEER_TRY(seer_context_find_any_target(context));
   seer_target target = *seer_context_target(context);
-  if (!records || target.is_measured) return SEER_OK;
+  if (!records || target.is_measured || target.kind != SEER_TARGET_CPU) return SEER_OK;
   seer_arena *arena = seer_arena_create("speeds");
   bool has;
   seer_status status = find(records, &target, arena, &has);

@@ -379,13 +379,31 @@ static seer_status find_devices(seer_context *context, uint32_t *threads) {
   return SEER_OK;
 }
 
+// Devices that have drivers are for targets of their kind, and those for no others.
+static seer_status check_devices(const seer_context *context, const seer_target *target) {
+  if (context->devices.n == 0) return SEER_OK;
+  const seer_tuning_device *first = &context->devices.device[0];
+  const char *kind = seer_device_kind_name(first->kind);
+  bool has_driver = first->kind == SEER_DEVICE_OPENCL || first->kind == SEER_DEVICE_CUDA;
+  bool is_for_it = has_driver ? strcmp(kind, seer_target_kind_name(target->kind)) == 0
+                              : target->kind == SEER_TARGET_CPU || first->kind == SEER_DEVICE_FAKE;
+  if (is_for_it) return SEER_OK;
+  char name[SEER_TARGET_NAME_BYTES];
+  seer_target_name(target, name);
+  return SEER_FAIL(INVALID, "device %s is none for target %s: what is tuned for it is timed on %s",
+      first->name, name,
+      target->kind == SEER_TARGET_CPU ? "processors" : "devices of its own kind");
+}
+
 seer_status seer_context_find_any_target(seer_context *context) {
   if (context->has_target) return SEER_OK;
   seer_target target;
   SEER_TRYF(seer_target_parse(seer_context_str(context, SEER_OPT_TARGET), context->arena, &target),
       "reading option 'target'");
-  // What this machine times on are processors.
-  if (target.kind == SEER_TARGET_CPU) SEER_TRY(find_devices(context, &target.threads));
+  uint32_t n_threads = target.threads;  // of a GPU's target nobody's
+  SEER_TRY(find_devices(context, &n_threads));
+  if (target.kind == SEER_TARGET_CPU) target.threads = n_threads;
+  SEER_TRY(check_devices(context, &target));
   context->target = target;
   context->has_target = true;
   return SEER_OK;

@@ -10,7 +10,8 @@
 #define MAX_NODES 256
 #define LIST_BYTES 4096
 
-static const char *const kind_names[SEER_DEVICE_KIND_COUNT] = {"cpu", "fake", "runner"};
+static const char *const kind_names[SEER_DEVICE_KIND_COUNT] = {
+    "cpu", "fake", "runner", "opencl", "cuda"};
 const char *seer_device_kind_name(seer_device_kind kind) { return kind_names[kind]; }
 
 // ---- the machine
@@ -152,13 +153,13 @@ seer_status seer_device_read_address(const char *address, uint16_t port, seer_ar
 
 static seer_status read_device(const seer_device_machine *machine, const cpu_set_t *taken,
     seer_arena *arena, seer_tuning_device *device) {
-  static const char *const unbuilt[] = {"cuda", "opencl"};
+  static const seer_device_kind numbered[] = {SEER_DEVICE_OPENCL, SEER_DEVICE_CUDA};
   const char *rest = "";
-  for (size_t i = 0; i < SEER_COUNT_OF(unbuilt); i++)
-    if (has_kind(device->name, unbuilt[i], &rest))
-      return SEER_FAIL(UNSUPPORTED,
-          "device %s: devices of kind %s are not built yet; those that are: cpu, runner",
-          device->name, unbuilt[i]);
+  for (size_t i = 0; i < SEER_COUNT_OF(numbered); i++) {
+    if (!has_kind(device->name, kind_names[numbered[i]], &rest)) continue;
+    device->kind = numbered[i];
+    return read_number(&rest, &device->number) && !*rest ? SEER_OK : no_device(device);
+  }
   if (has_kind(device->name, kind_names[SEER_DEVICE_CPU], &rest))
     return read_processors(rest, &machine->allowed, taken, device);
   if (has_kind(device->name, kind_names[SEER_DEVICE_RUNNER], &rest)) {

@@ -8,6 +8,8 @@
 //                   processors within a NUMA node, or one a node
 //   runner:pi4      the program familyseer-runner on another machine, a board; runner:10.0.0.7:7337,
 //                   runner:[fe80::1]:7337
+//   opencl:0        OpenCL's first device of this machine, cuda:1 CUDA's second one: for targets of
+//                   that kind
 //   fake:0,fake:1   two that are made of arithmetic, for --measure fake
 //
 // All devices of a tuning are for one target: what is timed on one is held against what is timed on
@@ -28,6 +30,8 @@ typedef enum {
   SEER_DEVICE_CPU,
   SEER_DEVICE_FAKE,
   SEER_DEVICE_RUNNER,
+  SEER_DEVICE_OPENCL,
+  SEER_DEVICE_CUDA,
   SEER_DEVICE_KIND_COUNT
 } seer_device_kind;
 const char *seer_device_kind_name(seer_device_kind kind);  // "cpu"
@@ -36,6 +40,7 @@ typedef struct {
   seer_device_kind kind;
   uint32_t slot;  // its number among the tuning's devices, from 0
   const char *name;  // "cpu:0-3"
+  uint32_t number;  // of OPENCL, CUDA: as its driver counts them
   uint32_t n_processors;  // threads that run on it; 0: it has none of this machine's
   cpu_set_t processors;
 } seer_tuning_device;

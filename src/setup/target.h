@@ -98,8 +98,10 @@ const char *seer_target_kind_name(seer_target_kind kind);  // "cuda"
 // As --target takes it, short: "cuda:h100"; "cuda:sm_90" and "opencl" where it is no device that is
 // built in; a CPU's triple. Cut where `out` ends.
 void seer_target_name(const seer_target *target, char out[SEER_TARGET_NAME_BYTES]);
-// UNSUPPORTED, with the target's name, unless it is a CPU: nothing runs on others yet, and what
-// there is of them, it names.
+// Whether its rates are those of a device: a CPU's, or what a vendor publishes of a named GPU. What
+// is assumed of others (cuda:sm_90, opencl) is less than most have, and bounds nothing.
+bool seer_target_has_own_rates(const seer_target *target);
+// UNSUPPORTED, with the target's name, unless it is a CPU, and with what there is for others.
 SEER_MUST_USE seer_status seer_target_check_cpu(const seer_target *target);
 
 // ---- CPUs. The functions are for any kind unless they say otherwise; GPUs are no "c" and have no

@@ -44,13 +44,20 @@ void seer_target_name(const seer_target *target, char out[SEER_TARGET_NAME_BYTES
     seer_gpu_name(target, out);
 }
 
+bool seer_target_has_own_rates(const seer_target *target) {
+  char name[SEER_TARGET_NAME_BYTES];
+  seer_target_name(target, name);  // of no device of the table: "cuda:sm_90"
+  return target->kind == SEER_TARGET_CPU ||
+      (target->kind == SEER_TARGET_CUDA && strncmp(name, "cuda:sm_", 8) != 0);
+}
+
 seer_status seer_target_check_cpu(const seer_target *target) {
   if (target->kind == SEER_TARGET_CPU) return SEER_OK;
   char name[SEER_TARGET_NAME_BYTES];
   seer_target_name(target, name);
   return SEER_FAIL(UNSUPPORTED,
-      "target %s: nothing is tuned or measured on GPUs yet; compile makes untuned libraries for "
-      "them",
+      "target %s: GPUs are served by compile and tune, and by run, bench and verify of what these "
+      "make",
       name);
 }
 

@@ -7,7 +7,16 @@
 #include "measure/measure.h"
 #include "models/models.h"
 
+seer_status seer_compile_check_precision(const seer_context *context) {
+  if (seer_context_target(context)->kind == SEER_TARGET_CPU) return SEER_OK;
+  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
+  if (strcmp(precision, "f32") == 0) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "--precision %s: what it changes in the outputs is not judged for GPUs yet", precision);
+}
+
 seer_status seer_compile(const seer_compile_request *r, seer_arena *arena, seer_precise *p) {
+  SEER_TRY(seer_compile_check_precision(r->context));
   // MODEL FILE -> GRAPH -> STEPS AND TASKS, at f32 and at what --precision asks for. Of each
   // seer_front_load: read, resolved, simplified by passes, fused, cut into tasks.
   if (p->n == 0) {
@@ -24,52 +33,11 @@ seer_status seer_compile(const seer_compile_request *r, seer_arena *arena, seer_
   return seer_precise_write(p, r->kind, r->folder);
 }
 
-// ---- GPUs
-
-static seer_status check_precision(const seer_context *context) {
-  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
-  if (strcmp(precision, "f32") == 0) return SEER_OK;
-  return SEER_FAIL(UNSUPPORTED,
-      "--precision %s: what it changes in the outputs is not judged for GPUs yet", precision);
-}
-
-static seer_status choose_for_device(const seer_compile_request *r, const seer_network *network,
-    seer_arena *arena, seer_choice **out) {
-  bool is_plain = seer_context_i64(r->context, SEER_OPT_OPT_LEVEL) == 0;
-  seer_choose_counts counts;
-  if (seer_context_is_set(r->context, SEER_OPT_RANDOM_SCHEDULES))
-    return seer_choose(r->context, network, NULL, 0, arena, out, &counts);
-  return seer_choice_of_items(r->context, network, is_plain, arena, out);
-}
-
-static seer_status build_for_device(
-    const seer_compile_request *r, const seer_network *network, seer_arena *arena) {
-  seer_choice *choices;
-  SEER_TRY(choose_for_device(r, network, arena, &choices));
-  // Constants lie as the kernels' own schedules pack them.
-  seer_step_packs **packs = SEER_NEW_ARRAY(arena, seer_step_packs *, network->n_set);
-  for (uint32_t k = 0; k < network->n_set; k++)
-    packs[k] = SEER_NEW_ARRAY(arena, seer_step_packs, network->set[k]->n_step + 1);
-  return seer_build_model(r->context, network, choices, packs, r->kind, r->folder);
-}
-
-seer_status seer_compile_for_device(
-    const seer_compile_request *r, seer_arena *arena, seer_device_library *out) {
-  seer_network *network;
-  SEER_TRY(check_precision(r->context));
-  SEER_TRY(seer_front_load(r->context, r->model, seer_model_build, arena, &network));
-  if (r->hear_loaded) r->hear_loaded(r->user, network);
-  seer_status status = build_for_device(r, network, arena);
-  *out = (seer_device_library){.n_task = network->n_task};
-  for (uint32_t k = 0; k < network->n_set; k++) out->n_step += network->set[k]->n_step;
-  seer_graph_close(network->graph);
-  return status;
-}
-
 static seer_status emit(const seer_compile_request *r, const seer_network *network,
     seer_arena *arena, seer_emitted *out) {
   seer_choice *choices;
-  SEER_TRY(choose_for_device(r, network, arena, &choices));
+  bool is_plain = seer_context_i64(r->context, SEER_OPT_OPT_LEVEL) == 0;
+  SEER_TRY(seer_choice_of_items(r->context, network, is_plain, arena, &choices));
   const seer_emit_request request = {.context = r->context,
       .network = network,
       .choice = choices,
@@ -81,7 +49,7 @@ static seer_status emit(const seer_compile_request *r, const seer_network *netwo
 
 seer_status seer_compile_kernels(
     const seer_compile_request *r, seer_arena *arena, seer_emitted *out) {
-  SEER_TRY(check_precision(r->context));
+  SEER_TRY(seer_compile_check_precision(r->context));
   // Before a network is read, which may take long.
   SEER_TRY(seer_emit_check(
       seer_context_target(r->context), seer_context_str(r->context, SEER_OPT_NVRTC), r->folder));

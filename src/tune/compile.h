@@ -25,20 +25,12 @@ typedef struct {
 //          and `hear_loaded` are not looked at. To be closed whatever is returned.
 // arena    of what is loaded
 // Errors: those of loading, choosing, building; INVALID --tolerance does not allow what the
-// precision changes. The folder is then as it was.
+// precision changes; UNSUPPORTED as seer_compile_check_precision. The folder is then as it was.
 SEER_MUST_USE seer_status seer_compile(
     const seer_compile_request *request, seer_arena *arena, seer_precise *precise);
 
-// A library for a GPU, untuned. `precise` is not there: what lower precisions change is not judged.
-//   request  the target is a GPU
-//   out      the network's steps and tasks are counted
-// Errors: those of loading, of sketches and of seer_build_model; UNSUPPORTED --precision other than
-// f32.
-typedef struct {
-  uint32_t n_step, n_task;
-} seer_device_library;
-SEER_MUST_USE seer_status seer_compile_for_device(
-    const seer_compile_request *request, seer_arena *arena, seer_device_library *out);
+// UNSUPPORTED: --precision other than f32 for a GPU, where it is not judged.
+SEER_MUST_USE seer_status seer_compile_check_precision(const seer_context *context);
 
 // The kernels of a network's tasks for a GPU, untuned, in files (code/emit.h).
 // The same stages as far as schedules, and then text and a compiler in place of a library.

@@ -23,7 +23,8 @@ typedef struct {
 typedef struct {
   double weight;  // how often the network runs it; with several sets of shapes: their mean
   double flops;
-  double bound_s;  // roofline: no schedule is faster, unless one is (seer_task_beats_bound)
+  // roofline: no schedule is faster, unless one is (seer_task_beats_bound). 0: none is known
+  double bound_s;
   double estimate_s;  // of the untuned choice, by the analytic model
   double untuned_s;  // first known time; 0: none yet
   double best_s;  // 0: none yet

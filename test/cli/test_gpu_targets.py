@@ -1,4 +1,4 @@
-"""GPUs as targets: shown, and refused by every command that cannot serve them (all but compile), with one message, before anything is done.
+"""GPUs as targets: shown, and refused by every command that cannot serve them (all but compile, devices, tune and worker), with one message, before anything is done.
 
 Which commands there are to refuse them says the table of options: one that takes --target from now on needs a line here.
 
@@ -44,15 +44,10 @@ def printed(name):
 
 # What each would do something with, if it were let.
 INVOCATIONS = {
-    "tune": [["mlp", "--trials", 2, "-o", "out"], ["mlp", "--measure", "fake", "--trials", 2, "-o", "out"],
-             ["mlp", "--fleet", "redis://127.0.0.1:1", "-o", "out"], ["mlp", "--trials", 2, "--devices", "runner:127.0.0.1:1", "-o", "out"],
-             ["mlp", "--precision", "auto", "-o", "out"]],
     "verify": [["library", "mlp"], ["library", "mlp", "--against", "onnxruntime"]],
     "tasks": [["mlp"], ["mlp", "--json"]],
-    "devices": [["--devices", "cpu"]],
     "records": [["best", "mlp"], ["check"], ["export", "lines"]],
     "opt": [["--pass=resolve,task", "mlp.onnx"], ["--pass=resolve,task", "mlp.onnx", "--dump", "all", "--dump-dir", "dump"]],
-    "worker": [["--fleet", "redis://127.0.0.1:1"]],
     "study": [["collect", "mlp", "-o", "times.gz", "--measure", "fake"], ["gather", "mlp=records.db", "-o", "times.gz"],
               ["regret", os.path.join(SOURCE, "test/data/times.gz")]],
     "pretrain": [[os.path.join(SOURCE, "test/data/times.gz"), "-o", "models"]],
@@ -67,14 +62,14 @@ def refuses(folder, command, args, target, name, by_environment=False):
                SEER_DEVICE_LOCK=os.path.join(folder, "device.lock"), **environment)
     what = f"{command} {' '.join(map(str, args))} for {target}"
     check(done.returncode == 1, f"{what}: status {done.returncode}: {done.stderr[-500:]}")
-    check(done.stderr == f"familyseer {command}: target {name}: nothing is tuned or measured on GPUs yet; compile makes untuned libraries for them\n", f"{what}: {done.stderr[-500:]}")
+    check(done.stderr == f"familyseer {command}: target {name}: GPUs are served by compile and tune, and by run, bench and verify of what these make\n", f"{what}: {done.stderr[-500:]}")
     check(done.stdout == "", f"{what} says {done.stdout[:200]}")
     check(state_of(folder) == before, f"{what} leaves something behind")
 
 
 def every_command_refuses(folder):
     commands = commands_with_target()
-    check(sorted(commands) == sorted([*INVOCATIONS, "compile"]), f"commands that take --target are {commands}, tried are {sorted(INVOCATIONS)}")
+    check(sorted(commands) == sorted([*INVOCATIONS, "compile", "devices", "tune", "worker"]), f"commands that take --target are {commands}, tried are {sorted(INVOCATIONS)}")
     targets = [("cuda:sm_90", "cuda:sm_90"), ("opencl:generic", "opencl:generic"), ("opencl", "opencl"), (printed("cuda:h100"), "cuda:h100")]
     for command, all_args in INVOCATIONS.items():
         for args in all_args:
@@ -89,7 +84,7 @@ def compile_refuses(folder):
     for args, why in ((["--emit", "c"], "libraries for GPUs are not written as C yet: --emit so, obj or kernels"),
                       (["--precision", "bf16"], "--precision bf16: what it changes in the outputs is not judged for GPUs yet"),
                       (["--flush-denormals"], "--flush-denormals: kernels of GPUs keep denormal numbers"),
-                      (["--strict"], "--strict: target opencl:generic: no task of a GPU has a record yet")):
+                      (["--strict"], "3 of 3 tasks have no accepted record (--strict)")):
         before = state_of(folder)
         done = run("compile", "mlp", "-o", "out", "--target", "opencl:generic", *args, folder=folder)
         check(done.returncode == 1 and done.stderr.endswith(f"{why}\n"), f"compile {args}: {done.returncode} {done.stderr[-500:]}")
@@ -109,7 +104,13 @@ def devices_are_told_apart():
     """A name among --devices is no target."""
     for name in ("cuda:0", "opencl:0"):
         done = run("tune", "mlp", "--devices", name)
-        check(done.returncode == 1 and f"device {name}: devices of kind" in done.stderr, f"--devices {name}: {done.stderr[-500:]}")
+        check(done.returncode == 1 and f"device {name} is none for target" in done.stderr, f"--devices {name}: {done.stderr[-500:]}")
+
+
+def a_fleet_has_none(folder):
+    """Workers of a fleet are processors."""
+    done = run("worker", "--fleet", "redis://127.0.0.1:1", "--target", "cuda:h100", folder=folder)
+    check(done.returncode == 1 and "target cuda:h100: " in done.stderr, f"worker: {done.returncode} {done.stderr[-500:]}")
 
 
 def runner_refuses():
@@ -117,7 +118,7 @@ def runner_refuses():
     if not os.path.exists(runner):
         return
     done = run("--runner", 0, "--target=cuda:h100", "--threads=1", "--pin=0", "--confine=0", program=runner)
-    check(done.returncode != 0 and "target cuda:h100: nothing is tuned or measured on GPUs yet; compile makes untuned libraries for them" in done.stderr, f"runner: {done.returncode} {done.stderr[-500:]}")
+    check(done.returncode != 0 and "target cuda:h100: GPUs are served by compile and tune, and by run, bench and verify of what these make" in done.stderr, f"runner: {done.returncode} {done.stderr[-500:]}")
 
 
 def all_are_shown():
@@ -134,7 +135,7 @@ def all_are_shown():
         check(one == next(gpu for gpu in here["gpus"] if gpu["name"] == name), f"{name} is shown in two ways")
         shown = run("devices", "--target", one["target"])
         check(shown.returncode == 0 and f"target      {one['target']}\n" in shown.stdout, f"{name}: {shown.stdout}{shown.stderr}")
-        check(f"device      {name}: " in shown.stdout and "nothing is tuned for it yet" in shown.stdout, f"{name}: {shown.stdout}")
+        check(f"device      {name}: " in shown.stdout and "compile and tune make libraries for it" in shown.stdout, f"{name}: {shown.stdout}")
     done = run("devices", "--target", "cuda:h1000")
     check(done.returncode == 1 and "did you mean 'cuda:h100'" in done.stderr and "cuda:sm_90" in done.stderr, f"cuda:h1000: {done.stderr}")
     done = run("tasks", "mlp", "--target", "cuda:h100 -processors=0")
@@ -151,6 +152,7 @@ def main():
         all_are_shown()
         every_command_refuses(folder)
         compile_refuses(folder)
+        a_fleet_has_none(folder)
         others_take_none(folder)
         devices_are_told_apart()
         runner_refuses()

@@ -152,7 +152,7 @@ static void lower(
 
 static void pack(const seer_sketch_list *list, uint32_t nth, const seer_kernel *kernel) {
   const seer_sketch *sketch = list->sketch[nth % list->n];
-  seer_status status = seer_message_fits_kernel(list->dag, sketch, kernel);
+  seer_status status = seer_message_fits_kernel(list->dag, sketch, false, kernel);
   for (uint32_t a = 0; a < kernel->n_arg && !status; a++) {
     const seer_kernel_arg *arg = &kernel->arg[a];
     if (arg->storage != SEER_STORE_PACKED || arg->n_bytes > MAX_PACK_BYTES) continue;

@@ -29,6 +29,7 @@ typedef struct {
   // Nothing is timed on it while somebody else works on one of these. NULL: it needs none. Kept.
   const cpu_set_t *processors;
   const char *address;  // of a runner on another machine, "pi4:7337"; NULL: it is here. Kept.
+  const char *device_flag;  // of a device with a driver, "--devices=opencl:1"; NULL: none. Kept.
 } seer_endpoint_facts;
 
 typedef struct seer_endpoint seer_endpoint;

@@ -59,7 +59,8 @@ static const seer_endpoint_desc desc = {.describe = describe,
 seer_status seer_endpoint_child_start(seer_endpoint_child *out, const seer_child_home *home,
     const seer_endpoint_facts *facts, uint64_t patience_ns) {
   *out = (seer_endpoint_child){.endpoint = {&desc}, .facts = *facts};
-  const char *job = facts->address ? "caller" : "runner";
+  const char *job = facts->address ? "caller" : facts->device_flag ? "device" : "runner";
   seer_child_init(&out->child, home, job, facts->address, facts->processors);
+  out->child.device_flag = facts->device_flag;
   return seer_child_start(&out->child, patience_ns);
 }

@@ -10,6 +10,7 @@
 
 #include "base/recover.h"
 #include "measure/local/inside.h"
+#include "runtime/device/device.h"
 
 #define RUN_LIMIT_FACTOR 500  // of the best known time, plus RUN_LIMIT_SLACK_S
 #define RUN_LIMIT_SLACK_S 2.0
@@ -240,14 +241,34 @@ static void local_close(seer_measurer *m) {
   free(m);
 }
 
+static bool has_driver(const seer_measurer *m) {
+  return seer_context_target(m->context)->kind != SEER_TARGET_CPU;
+}
+
+// A device that runs on processors is timed when nobody works on these.
+static bool needs_processors(const seer_measurer *m, uint32_t k) {
+  if (!has_driver(m)) return !seer_measure_is_elsewhere(m->context);
+  const seer_device_list *devices = seer_context_devices(m->context);
+  const char *kind = seer_target_kind_name(seer_context_target(m->context)->kind);
+  seer_device_info info;
+  uint32_t number = devices->n > 0 ? devices->device[k].number : 0;
+  return seer_device_driver_find(kind)->describe(number, &info, NULL, 0) != SEER_RT_OK ||
+      info.is_cpu;
+}
+
+static seer_endpoint_facts facts_of(const seer_measurer *m, uint32_t k) {
+  const char *name = m->places.name[k];
+  const bool is_elsewhere = seer_measure_is_elsewhere(m->context);
+  return (seer_endpoint_facts){.name = name,
+      .processors = needs_processors(m, k) ? &m->places.device[k] : NULL,
+      .address = is_elsewhere ? strchr(name, ':') + 1 : NULL,
+      .device_flag = has_driver(m) ? seer_arena_printf(m->arena, "--devices=%s", name) : NULL};
+}
+
 static seer_status start_devices(seer_measurer *m) {
   for (uint32_t k = 0; k < m->places.n_devices; k++) {
     seer_local_device *d = &m->device[k];
-    const char *name = m->places.name[k];
-    const bool is_elsewhere = seer_measure_is_elsewhere(m->context);
-    const seer_endpoint_facts facts = {.name = name,
-        .processors = is_elsewhere ? NULL : &m->places.device[k],
-        .address = is_elsewhere ? strchr(name, ':') + 1 : NULL};
+    const seer_endpoint_facts facts = facts_of(m, k);
     seer_twins_init(&d->twins);
     seer_devices_add(&m->devices, &d->endpoint.endpoint);
     SEER_TRYF(
@@ -265,6 +286,15 @@ static seer_status find_places(seer_measurer *m) {
         devices->device[0].name, seer_device_kind_name(devices->device[0].kind));
   const seer_device_machine here = seer_device_machine_here(0);
   int64_t n = seer_context_i64(m->context, SEER_OPT_BUILDERS);
+  const char *nvrtc = seer_context_str(m->context, SEER_OPT_NVRTC);
+  if (has_driver(m)) {
+    const char *kind = seer_target_kind_name(seer_context_target(m->context)->kind);
+    seer_local_places_of_drivers(devices, &here, (uint32_t)n, seer_os_n_threads(),
+        seer_arena_printf(m->arena, "%s:0", kind), &m->places);
+    if (*nvrtc) m->home.nvrtc_flag = seer_arena_printf(m->arena, "--nvrtc=%s", nvrtc);
+    m->home.device_flag = seer_arena_printf(m->arena, "--devices=%s", m->places.name[0]);
+    return SEER_OK;
+  }
   seer_local_places_find(devices, &here, (uint32_t)n, seer_os_n_threads(), &m->places);
   if (m->places.n_builders > SEER_LOCAL_MAX_BUILDERS)
     m->places.n_builders = SEER_LOCAL_MAX_BUILDERS;

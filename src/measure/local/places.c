@@ -38,3 +38,16 @@ void seer_local_places_find(const seer_device_list *devices, const seer_device_m
   }
   if (n_builders > 0) out->n_builders = n_builders;
 }
+
+void seer_local_places_of_drivers(const seer_device_list *devices,
+    const seer_device_machine *machine, uint32_t n_builders, uint32_t n_threads, const char *name,
+    seer_local_places *out) {
+  *out = (seer_local_places){
+      .n_devices = devices->n > 0 ? devices->n : 1, .n_places = 1, .name = {name}};
+  for (uint32_t k = 0; k < out->n_devices; k++) {
+    out->device[k] = machine->allowed;
+    if (devices->n > 0) out->name[k] = devices->device[k].name;
+  }
+  out->place[0] = machine->allowed;
+  out->n_builders = n_builders > 0 ? n_builders : n_threads;
+}

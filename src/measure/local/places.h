@@ -25,4 +25,10 @@ typedef struct {
 void seer_local_places_find(const seer_device_list *devices, const seer_device_machine *machine,
     uint32_t n_builders, uint32_t n_threads, seer_local_places *out_places);
 
+// Of devices that have drivers: all processors are builders', and, of those that run on processors
+// themselves, theirs. `name` is that of the one where none is named.
+void seer_local_places_of_drivers(const seer_device_list *devices,
+    const seer_device_machine *machine, uint32_t n_builders, uint32_t n_threads, const char *name,
+    seer_local_places *out);
+
 #endif

@@ -92,12 +92,17 @@ static seer_status read_checked(
 static seer_status add_constants(seer_measurer *m, const seer_sketch_list *sketches,
     const seer_schedule *schedule, const seer_kernel *kernel, seer_constant_kernels *out) {
   const seer_dag *dag = seer_sketch_of(sketches, schedule)->dag;
+  const seer_target *target = seer_context_target(m->context);
+  seer_target here;
+  if (target->kind != SEER_TARGET_CPU) {  // packed by the host
+    SEER_TRY(seer_target_detect(m->batch, &here));
+    target = &here;
+  }
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     const seer_kernel_arg *arg = &kernel->arg[a];
     if (arg->storage != SEER_STORE_PACKED) continue;
     if (dag->buf[arg->pack->source_buf].kind != SEER_BUF_STAGE) continue;
-    SEER_TRY(seer_constant_compile(
-        dag, arg->pack->source_buf, seer_context_target(m->context), m->batch, out));
+    SEER_TRY(seer_constant_compile(dag, arg->pack->source_buf, target, m->batch, out));
   }
   return SEER_OK;
 }

@@ -96,7 +96,7 @@ static seer_status describe(
 }
 
 seer_status seer_remote_find_target(seer_context *context) {
-  SEER_TRY(seer_context_find_target(context));
+  SEER_TRY(seer_context_find_any_target(context));
   const seer_device_list *devices = seer_context_devices(context);
   if (devices->n == 0 || devices->device[0].kind != SEER_DEVICE_RUNNER) return SEER_OK;
   seer_target theirs, own = *seer_context_target(context);

@@ -483,10 +483,12 @@ static seer_status fits_pack(
 }
 
 seer_status seer_message_fits_kernel(
-    const seer_dag *dag, const seer_sketch *sketch, const seer_kernel *kernel) {
-  if (kernel->format != SEER_KERNEL_ELF)
-    return SEER_FAIL(CORRUPT, "a kernel of format %s, where objects are run",
-        seer_kernel_format_name(kernel->format));
+    const seer_dag *dag, const seer_sketch *sketch, bool has_items, const seer_kernel *kernel) {
+  bool is_sort =
+      has_items ? seer_kernel_has_items(kernel->format) : kernel->format == SEER_KERNEL_ELF;
+  if (!is_sort)
+    return SEER_FAIL(CORRUPT, "a kernel of format %s, where %s are run",
+        seer_kernel_format_name(kernel->format), has_items ? "kernels of items" : "objects");
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     const seer_kernel_arg *arg = &kernel->arg[a];
     if (arg->storage == SEER_STORE_INPUT || arg->storage == SEER_STORE_OUTPUT)

@@ -129,10 +129,10 @@ SEER_MUST_USE seer_status seer_message_get_compared(
 // means another one here: what is at a limit of these sketches.
 SEER_MUST_USE seer_status seer_message_read_schedule(
     const seer_sketch_list *list, const char *text, seer_arena *arena, seer_schedule *out);
-// A kernel of the task `dag` that this machine can run, an object: its arguments are buffers that
-// the task has, of their sizes. `sketch` (NULL: nothing is packed from real weights): what its
-// packed arguments are made from.
+// A kernel of the task `dag` that can be run, an object or (has_items) one of a block program: its
+// arguments are buffers that the task has, of their sizes. `sketch` (NULL: nothing is packed from
+// real weights): what its packed arguments are made from.
 SEER_MUST_USE seer_status seer_message_fits_kernel(
-    const seer_dag *dag, const seer_sketch *sketch, const seer_kernel *kernel);
+    const seer_dag *dag, const seer_sketch *sketch, bool has_items, const seer_kernel *kernel);
 
 #endif

@@ -1,15 +1,17 @@
-// build.c - a builder's requests: a schedule -> an object.
+// build.c - a builder's requests: a schedule -> an object, or a kernel for a device.
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "base/os_fault.h"
+#include "code/gpu/maker.h"
 #include "measure/wire/message.h"
 #include "measure/worker/worker.h"
 #include "space/lower.h"
 
 typedef struct {
-  seer_codegen *codegen;
+  seer_codegen *codegen;  // NULL: code is for a device
+  seer_gpu_maker *maker;
 } builder;
 
 static seer_status build(const builder *s, const seer_worker_request *r,
@@ -20,7 +22,10 @@ static seer_status build(const builder *s, const seer_worker_request *r,
   SEER_TRY(seer_message_read_schedule(task->sketches, order->schedule, r->arena, &schedule));
   seer_loop *loop = NULL;
   SEER_TRY(seer_loop_lower(task->sketches, &schedule, r->arena, &loop));
-  return seer_codegen_build(s->codegen, loop, "candidate", r->arena, kernel);
+  if (s->codegen) return seer_codegen_build(s->codegen, loop, "candidate", r->arena, kernel);
+  seer_device_image images[SEER_GPU_MAX_IMAGES];
+  uint32_t n;
+  return seer_gpu_make(s->maker, loop, "candidate", r->arena, kernel, images, &n);
 }
 
 static seer_status answer_build(builder *s, const seer_worker_request *r, seer_text *out) {
@@ -53,12 +58,18 @@ static seer_status open_builder(seer_context *context, seer_worker_loop *loop, v
   builder *s = calloc(1, sizeof *s);
   *out_state = s;
   if (!s) return SEER_FAIL(RESOURCE, "no memory for a builder");
-  return seer_codegen_create(context, seer_context_target(context), &s->codegen);
+  const seer_target *target = seer_context_target(context);
+  const char *nvrtc = seer_context_str(context, SEER_OPT_NVRTC);
+  if (target->kind == SEER_TARGET_CPU) return seer_codegen_create(context, target, &s->codegen);
+  const seer_device_list *devices = seer_context_devices(context);
+  return seer_gpu_maker_create(
+      target, nvrtc, devices->n > 0 ? devices->device[0].number : 0, &s->maker);
 }
 
 static void close_builder(void *state) {
   builder *s = state;
   if (s && s->codegen) seer_codegen_destroy(s->codegen);
+  if (s) seer_gpu_maker_destroy(s->maker);
   free(s);
 }
 

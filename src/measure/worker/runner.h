@@ -32,4 +32,21 @@ SEER_MUST_USE seer_status seer_runner_compare(seer_runner *runner,
     const seer_worker_task_state *task, const seer_kernel *kernels, uint32_t n, uint32_t n_pairs,
     seer_measure_pair *out_pairs);
 
+// ---- for run.c: a runner of either kind
+typedef struct {
+  bool has_items;  // it runs kernels of block programs, else objects
+  void (*destroy)(void *runner);
+  seer_status (*time)(void *runner, const seer_worker_task_state *task, const seer_kernel *kernel,
+      double best_seconds, const seer_timing *timing, seer_measure_result *out_result);
+  seer_status (*check)(void *runner, const seer_worker_task_state *task,
+      const seer_runner_kernel *checked, const seer_runner_kernel *reference,
+      const seer_constant_kernels *constants, seer_arena *arena, seer_measure_result *out_result);
+  seer_status (*compare)(void *runner, const seer_worker_task_state *task,
+      const seer_kernel *kernels, uint32_t n, uint32_t n_pairs, seer_measure_pair *out_pairs);
+} seer_runner_desc;
+
+// Answers a request by it; as seer_worker_job.answer.
+SEER_MUST_USE seer_status seer_runner_answer(
+    const seer_runner_desc *desc, void *runner, const seer_worker_request *request, seer_text *out);
+
 #endif

@@ -1,12 +1,14 @@
 // worker.h - the worker process: one program, several jobs. A builder turns schedules into objects;
 // a runner loads objects, times them, checks their answers and compares them. `familyseer worker
-// <builder|runner> <fd of its socket>`; runners on boards are a program of their own, and a third
-// job speaks for them here (measure/remote/).
+// <builder|runner|device> <fd of its socket>`, the last for what has a driver; runners on boards
+// are a program of their own, and a third job speaks for them here (measure/remote/).
 //
 //   loop     tasks, and requests one after the other, whatever the job
 //   build    a builder's requests (loads a compiler)
 //   run      a runner's requests
 //   runner   times, checks, compares
+//   on_device  the same on a device
+//   samples, judge  what both do alike
 //   operands what kernels read and write meanwhile
 //
 // One thread.
@@ -44,7 +46,7 @@ typedef struct {
   // Answers into *out. CORRUPT: it is none of this job's, or cannot be read.
   seer_status (*answer)(void *state, const seer_worker_request *request, seer_text *out);
 } seer_worker_job;
-extern const seer_worker_job seer_worker_builder, seer_worker_runner;
+extern const seer_worker_job seer_worker_builder, seer_worker_runner, seer_worker_device;
 
 // Until the socket `fd` ends, which is no error. Confined by the context's option, but for what is
 // open. A request that fails answers with a message; one that crashes ends the process, which the

@@ -14,7 +14,6 @@
 // all of them; how many blocks fill a device is a matter of the device, so name it, or say
 // -processors=, before something is tuned.
 //
-// Nothing is measured on GPUs yet: libraries and kernels are made for these facts, untuned.
 //
 // Threads: any; the table is constant.
 #ifndef SEER_SETUP_GPU_GPU_H

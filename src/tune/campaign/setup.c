@@ -33,7 +33,8 @@ static seer_status add_task(seer_campaign *s, uint32_t t, double cold_bytes) {
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
-  state->bound_s = seer_roofline_task_seconds(task->dag, entry->sketches, s->target, cold_bytes);
+  if (seer_target_has_own_rates(s->target))
+    state->bound_s = seer_roofline_task_seconds(task->dag, entry->sketches, s->target, cold_bytes);
   if (s->store.records) {
     SEER_TRY(seer_records_workload(
         s->store.records, task->dag, task->key, task->name, &entry->workload));
@@ -201,7 +202,8 @@ static seer_status create_bank(seer_campaign *s, const seer_cost_desc *model) {
       .is_over_estimate = s->policy->traits->learns_over_estimate,
       .shares_first = s->policy->traits->shares_warm_up,
       .model = model,
-      .features = s->policy->traits->features,
+      .features =
+          seer_feature_set_of(s->policy->traits->features, seer_context_target(s->context)->kind),
       .learning = s->policy->traits->learning,
       .device = strcmp(device, "cuda") == 0 ? SEER_LEARN_CUDA : SEER_LEARN_CPU,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),

@@ -198,13 +198,13 @@ static void others_are_not_run_here(void **state) {
   must(seer_dag_parse("net", net, sizeof(net) - 1, arena, &dag));
   seer_kernel kernel = kernel_of(SEER_KERNEL_CUBIN, arena);
   kernel.n_arg = 0;
-  seer_status status = seer_message_fits_kernel(dag, NULL, &kernel);
+  seer_status status = seer_message_fits_kernel(dag, NULL, false, &kernel);
   assert_non_null(status);
   assert_int_equal(seer_status_code(status), SEER_CODE_CORRUPT);
   assert_non_null(strstr(seer_status_message(status), "a kernel of format cubin"));
   seer_status_free(status);
   kernel.format = SEER_KERNEL_ELF;
-  must(seer_message_fits_kernel(dag, NULL, &kernel));
+  must(seer_message_fits_kernel(dag, NULL, false, &kernel));
   seer_arena_destroy(arena);
 }
 

@@ -256,8 +256,8 @@ static void test_records_of_other_kinds(void **state) {
   assert_int_equal(counts.n[SEER_RECORD_SOUND], 1);
   assert_int_equal(counts.n[SEER_RECORD_BAD_TARGET], 2);
   assert_non_null(strstr(text.data,
-      "target cuda:h100: nothing is tuned or measured on GPUs yet; compile makes untuned libraries "
-      "for them"));
+      "target cuda:h100: GPUs are served by compile and tune, and by run, bench and verify of what "
+      "these make"));
   close_world(&w);
 }
 

@@ -46,9 +46,10 @@ static void what_is_wrong_is_quoted(void **state) {
       {"cpu:0-3,cpu:3-6", "device cpu:3-6: processor 3 is named twice"},
       {"cpu:1+1", "processor 1 is named twice"},
       {"cpu:0-1,cpu:2", "device cpu:2 has 1 processors, cpu:0-1 has 2"},
-      {"cpu:0,fake:1", "device fake:1 is of kind fake, cpu:0 of kind cpu"},
-      {"cuda:0", "device cuda:0: devices of kind cuda are not built yet"},
-      {"cpu:0,opencl:1", "devices of kind opencl are not built yet"}};
+      {"cpu:0,fake:1", "device fake:1 is of kind fake, cpu:0 of kind cpu"}, {"cuda:x", "'cuda:x'"},
+      {"opencl:1+2", "'opencl:1+2'"}, {"opencl:", "'opencl:'"},
+      {"cpu:0,opencl:1", "device opencl:1 is of kind opencl, cpu:0 of kind cpu"},
+      {"opencl:1,opencl:1", "device opencl:1 is named twice"}};
   const seer_device_machine machine = of(12, 0);
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     seer_device_list list;

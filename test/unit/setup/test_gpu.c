@@ -357,8 +357,8 @@ static void cuda_is_as_described(void **state) {
 // ---- nothing that is made for a CPU takes one
 static void is_refused(seer_status status, const char *name) {
   const char *message = seer_arena_printf(arena,
-      "target %s: nothing is tuned or measured on GPUs yet; compile makes untuned libraries for "
-      "them",
+      "target %s: GPUs are served by compile and tune, and by run, bench and verify of what these "
+      "make",
       name);
   if (!status) fail_msg("%s was taken", name);
   assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);

@@ -166,7 +166,7 @@ static void a_table_of_a_gpu_is_refused(void **state) {
   assert_null(none);
   assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
   assert_non_null(strstr(
-      seer_status_message(status), "target cuda:sm_80: nothing is tuned or measured on GPUs yet"));
+      seer_status_message(status), "target cuda:sm_80: GPUs are served by compile and tune"));
   seer_status_free(status);
   close_world(&w);
 }

@@ -1,0 +1,127 @@
+"""Tuning on a device: OpenCL's (PoCL), and CUDA's stand-in with an NVRTC of its own; what is refused; runners that are killed.
+
+SEER_TEST: timeout=600 cost=80
+"""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+FAMILYSEER = os.path.abspath(os.environ.get("FAMILYSEER", "build/familyseer"))
+BUILD = os.path.abspath(os.environ.get("TEST_BUILD_DIR", "build"))
+failures = []
+
+
+def check(ok, message):
+    if not ok:
+        failures.append(message)
+        print("FAILED:", message)
+
+
+def run(*args, folder, **environment):
+    return subprocess.run([FAMILYSEER, *map(str, args)], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder,
+                          env={**os.environ, "SEER_RECORDS": os.path.join(folder, "records.db"), **environment}, timeout=300)
+
+
+def refused(folder, why, *args, **environment):
+    before = sorted(os.listdir(folder))
+    done = run("tune", "mlp", "-o", "out", "--trials", 2, *args, folder=folder, **environment)
+    check(done.returncode == 1 and why in done.stderr, f"tune {args}: {done.returncode} {done.stderr[-500:]}")
+    check(sorted(os.listdir(folder)) == before, f"tune {args} leaves something behind")
+
+
+def refusals(folder):
+    refused(folder, "device cpu:0 is none for target opencl:generic", "--target", "opencl:generic", "--devices", "cpu:0")
+    refused(folder, "device opencl:0 is none for target", "--devices", "opencl:0")
+    refused(folder, "device cuda:0 is none for target opencl:generic", "--target", "opencl:generic", "--devices", "cuda:0")
+    refused(folder, "'opencl:x'", "--target", "opencl:generic", "--devices", "opencl:x")
+    refused(folder, "named twice", "--target", "opencl:generic", "--devices", "opencl:0,opencl:0")
+    refused(folder, "there is no device opencl:7 here", "--target", "opencl:generic", "--devices", "opencl:7")
+    refused(folder, "--fleet: devices of kind opencl", "--target", "opencl:generic", "--fleet", "redis://127.0.0.1:1")
+    refused(folder, "--precision auto: what it changes in the outputs is not judged for GPUs yet", "--target", "opencl:generic", "--precision", "auto")
+    refused(folder, "nothing can be timed on cuda here", "--target", "cuda:sm_90", LD_LIBRARY_PATH=os.path.join(BUILD, "mock"), MOCK_CUDA="init=999")
+
+
+def tuned(folder, target, name, trials, n_least, **environment):
+    """A tuning ends with a library that is right, and compile makes the same of its records."""
+    out, report = os.path.join(folder, name), os.path.join(folder, name + ".json")
+    done = run("tune", "mlp", "--target", target, "--trials", trials, "-o", out, "--json", folder=folder, **environment)
+    check(done.returncode == 0, f"tune for {target}: {done.returncode} {done.stderr[-800:]}")
+    if done.returncode != 0:
+        return
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    check(any("trials" in event or "trial" in json.dumps(event) for event in events), f"{target}: {done.stdout[:300]} {report}")
+    done = run("verify", os.path.join(out, "model.so"), "mlp", folder=folder, **environment)
+    check(done.returncode == 0, f"verify for {target}: {done.stdout}{done.stderr}")
+    done = run("compile", "mlp", "--target", target, "-o", out + "2", folder=folder, **environment)
+    n = int(done.stderr.split()[0]) if done.returncode == 0 else -1
+    check(n >= n_least, f"compile for {target}: {done.stderr}")
+
+
+def device_runners():
+    """Processes of this machine that are runners on a device and children of a tuning of ours."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = open(path, "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if words[1:3] == [b"worker", b"device"] and os.path.abspath(words[0].decode()) == FAMILYSEER:
+            found.append(int(path.split("/")[2]))
+    return found
+
+
+def killed(folder):
+    """A runner that dies costs what it was doing."""
+    stop, n_killed = threading.Event(), [0]
+
+    def kill():
+        while not stop.is_set():
+            for pid in device_runners():
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    n_killed[0] += 1
+                except OSError:
+                    pass
+            stop.wait(1.5)
+
+    thread = threading.Thread(target=kill)
+    started = time.monotonic()
+    thread.start()
+    try:
+        tuned(folder, "opencl:generic", "killed", 16, 0)
+    finally:
+        stop.set()
+        thread.join()
+    check(n_killed[0] > 0, f"no runner was there to be killed in {time.monotonic() - started:.0f} s")
+
+
+def has_opencl(folder):
+    done = run("compile", "mlp", "--target", "opencl:generic", "-O0", "-o", os.path.join(folder, "probe"), folder=folder)
+    return done.returncode == 0 and run("run", os.path.join(folder, "probe", "model.so"), folder=folder).returncode == 0
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="familyseer-tune-device-")
+    try:
+        mock = {"LD_LIBRARY_PATH": os.path.join(BUILD, "mock"), "SEER_NVRTC": os.path.join(BUILD, "mock", "libmock_nvrtc.so")}
+        tuned(folder, "cuda:sm_90", "cuda", 4, 0, **mock)
+        if has_opencl(folder):
+            refusals(folder)
+            tuned(folder, "opencl:generic", "opencl", 12, 1)
+            killed(folder)
+        else:
+            print("no OpenCL device: left out")
+    finally:
+        shutil.rmtree(folder)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
