@@ -1,6 +1,6 @@
 """Whole networks on an OpenCL device, against ONNX Runtime: steps of the host between kernels, loops, branches, outputs whose size a run
 finds, several sets of shapes. Kernels are PoCL's here, so few and small ones. `make check-gpu` (CHECK_FULL=1) has all cases of the tests
-that these are from. SEER_TEST: timeout=900 cost=90"""
+that these are from. SEER_TEST: timeout=900 cost=55"""
 import os
 import sys
 import tempfile
@@ -64,6 +64,20 @@ def mixed():
     check(g.model((g.op("Add", z, y), F), (y, F)), many, 1e-4, ONCE)
 
 
+def scanned():
+    """Unrolled; and as loops, rows along either axis, from either end."""
+    axes = {"scan_output_axes": [1, 0], "scan_output_directions": [1, 0]}, {"scan_output_axes": [-1, 0], "scan_output_directions": [0, 1]}
+    for steps, attrs in ((3, {}), (65, axes[0]), (65, axes[1])):
+        model, feeds = test_recurrent.scan(steps, **attrs)
+        check(model, [feeds], rtol=1e-3, atol=1e-4)
+
+
+def cut():
+    """By sizes that a run finds, and by numbers that it is given."""
+    for start, end in ((None, -2), ("n-3", -1), ("z", 9)):
+        test_sized.sliced_from(start, end)
+
+
 def copies():
     """An input that is an output, one value that is two, a constant."""
     g = Graph()
@@ -88,8 +102,8 @@ def shapes():
         assert '"upload"' in profile.stdout and '"download"' in profile.stdout, profile.stdout
 
 
-FEW = (recurrent, parts, mixed, copies, shapes, test_recurrent.scans, test_branch.nested, test_branch.in_loop, test_branch.loop_inside,
-       test_branch.captured_directly, test_sized.found_twice, test_sized.sliced)
+FEW = (recurrent, parts, mixed, copies, shapes, scanned, cut, test_branch.nested, test_branch.in_loop, test_branch.loop_inside,
+       test_branch.captured_directly, test_sized.found_twice)
 ALL = tuple(f for module in (test_recurrent, test_branch, test_sized) for name, f in vars(module).items()
             if callable(f) and f.__module__ == module.__name__ and not f.__code__.co_argcount and name not in ("commands", "refusals", "unrolled"))
 

@@ -1,6 +1,6 @@
 """Whole networks on CUDA without a device: compiled for cuda:sm_90 by an NVRTC that makes C++ of kernels, run by a libcuda that computes what
 is queued when somebody waits for it (test/support/nvrtc, cuda), against ONNX Runtime and the interpreter. What is asked of the driver keeps
-to its rules, and nothing is left behind. Failures of devices reach whoever runs a library. SEER_TEST: timeout=600 cost=60"""
+to its rules, and nothing is left behind. Failures of devices reach whoever runs a library. SEER_TEST: timeout=600 cost=45"""
 import ctypes
 import os
 import sys

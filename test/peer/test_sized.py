@@ -229,20 +229,24 @@ def resized():
     refused(g.model((g.op("Resize", y, "", g.const([1, 2, 1, 1], np.float32)), F)), "its scale must be 1")
 
 
+def sliced_from(start, end):
+    g = Graph()
+    y = kept(g)
+    n = size_of(g, y)
+    z = g.input("z", I64, [1]) if "z" in (start, end) else None
+    begin = {None: g.const([0]), "n-3": g.op("Sub", n, g.const([3])), "z": z}.get(start) or g.const([start])
+    stop = z if end == "z" else g.op("Add", n, g.const([end])) if isinstance(start, str) or end <= 0 else g.const([end])
+    for x in (y, "x"):
+        out = g.op("Slice", x, begin, stop, g.const([0]))
+        for value in (3, -2, 100, -100):
+            agree(g, out, z=np.array([value]))
+            if z is None:
+                break
+
+
 def sliced():
     for start, end in ((None, 0), (None, -2), (2, 0), ("n-3", 0), ("n-3", -1), (None, "z"), ("z", 9)):
-        g = Graph()
-        y = kept(g)
-        n = size_of(g, y)
-        z = g.input("z", I64, [1]) if "z" in (start, end) else None
-        begin = {None: g.const([0]), "n-3": g.op("Sub", n, g.const([3])), "z": z}.get(start) or g.const([start])
-        stop = z if end == "z" else g.op("Add", n, g.const([end])) if isinstance(start, str) or end <= 0 else g.const([end])
-        for x in (y, "x"):
-            out = g.op("Slice", x, begin, stop, g.const([0]))
-            for value in (3, -2, 100, -100):
-                agree(g, out, z=np.array([value]))
-                if z is None:
-                    break
+        sliced_from(start, end)
     g = Graph()
     n = size_of(g, kept(g, columns=12))
     agree(g, g.op("Slice", "x", g.op("Concat", n, g.const([1]), axis=0), g.const([12, 9]), g.const([0, 1]), g.const([1, 2])), columns=12)
