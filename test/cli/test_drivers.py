@@ -80,6 +80,20 @@ def opencl_is_listed():
         check(re.search(rf"^  {device['name']} .*{re.escape(device['check'])}$", text, re.M), f"devices does not show {device['name']}: {text}")
 
 
+def devices_without_shared_memory_are_told(folder):
+    """Oclgrind's, where it is installed."""
+    library = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
+    if not os.path.exists(library):
+        return
+    with open(os.path.join(folder, "oclgrind.icd"), "w") as file:
+        file.write(library + "\n")
+    why = "it has no shared virtual memory (OpenCL 2.0)"
+    devices = driver("opencl", OCL_ICD_VENDORS=folder)["devices"]
+    check(len(devices) == 1 and not devices[0]["answers"] and why in devices[0]["check"] and "Oclgrind" in devices[0]["check"], f"{devices}")
+    done = run("devices", "--target", "opencl:0", OCL_ICD_VENDORS=folder)
+    check(done.returncode == 1 and done.stderr.startswith("familyseer devices: target opencl:0: ") and why in done.stderr, f"a target: {done.stderr}")
+
+
 def drivers_may_be_missing():
     opencl = driver("opencl", **NO_OPENCL)
     check(opencl["devices"] == [] and opencl["why"] == "the driver has none", f"no OpenCL: {opencl}")
@@ -178,6 +192,7 @@ def main():
     try:
         right = image_of(folder, "right", "x[i] + 1")
         opencl_is_listed()
+        devices_without_shared_memory_are_told(folder)
         drivers_may_be_missing()
         cuda_computes(right, image_of(folder, "wrong", "i == 2704 ? 0 : x[i] + 1"))
         faults_are_told(right)
