@@ -64,9 +64,12 @@ seer_status seer_use_open(seer_context *context, const char *path, const char *w
   SEER_TRY(seer_rt_to_status(
       seer_model_load(use->path, &use->library, &use->api, message, sizeof message), use->path,
       message));
-  SEER_TRY(seer_rt_to_status(
-      use->api->open(*weights ? weights : NULL, NULL, 0, 0, &use->model, message, sizeof message),
-      use->path, message));
+  const char *file = *weights ? weights : NULL;
+  int32_t device = (int32_t)seer_device_first_number(seer_context_devices(context));
+  seer_rt_code code = device > 0 && SEER_API_HAS(use->api, open_on)
+      ? use->api->open_on(device, file, NULL, 0, 0, &use->model, message, sizeof message)
+      : use->api->open(file, NULL, 0, 0, &use->model, message, sizeof message);
+  SEER_TRY(seer_rt_to_status(code, use->path, message));
   use->pool = pool;
   if (!pool) {
     use->pool = use->api->pool_create((uint32_t)seer_context_i64(context, SEER_OPT_THREADS), pin);

@@ -14,6 +14,10 @@ static const char *const kind_names[SEER_DEVICE_KIND_COUNT] = {
     "cpu", "fake", "runner", "opencl", "cuda"};
 const char *seer_device_kind_name(seer_device_kind kind) { return kind_names[kind]; }
 
+uint32_t seer_device_first_number(const seer_device_list *devices) {
+  return devices->n > 0 ? devices->device[0].number : 0;
+}
+
 // ---- the machine
 
 seer_device_machine seer_device_machine_here(uint32_t threads) {

@@ -71,6 +71,10 @@ SEER_MUST_USE seer_status seer_devices_parse(const char *text, const seer_device
 SEER_MUST_USE seer_status seer_device_read_address(const char *address, uint16_t port,
     seer_arena *arena, const char **out_host, uint16_t *out_port);
 
+// The number of the first one that has a driver, which what is made of a tuning is run on; 0 where
+// there is none, as its driver's first.
+uint32_t seer_device_first_number(const seer_device_list *devices);
+
 // Do two of them have threads of one core? Then what one is timed with the other one disturbs.
 bool seer_devices_share_a_core(const char *root, const seer_device_list *devices,
     const seer_tuning_device **out_one, const seer_tuning_device **out_other);

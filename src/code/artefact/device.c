@@ -18,12 +18,12 @@ seer_status seer_build_can_use_device(const seer_context *context, const char *o
   return SEER_OK;
 }
 
-// Of OpenCL the device that a library is opened on where nothing else is said.
+// Of OpenCL the device that a tuning times on, else the one that a library is opened on where
+// nothing is said.
 static uint32_t device_here(const seer_context *context) {
-  uint32_t n = 0;
-  if (is_cuda(context) || seer_device_opencl.count(&n, NULL, 0) != SEER_RT_OK || n == 0)
-    return SEER_GPU_NO_DEVICE;
-  return 0;
+  uint32_t n = 0, number = seer_device_first_number(seer_context_devices(context));
+  bool is_here = !is_cuda(context) && seer_device_opencl.count(&n, NULL, 0) == SEER_RT_OK;
+  return is_here && number < n ? number : SEER_GPU_NO_DEVICE;
 }
 
 seer_status seer_build_begin_device(seer_kernel_maker *maker) {

@@ -61,9 +61,8 @@ static seer_status open_builder(seer_context *context, seer_worker_loop *loop, v
   const seer_target *target = seer_context_target(context);
   const char *nvrtc = seer_context_str(context, SEER_OPT_NVRTC);
   if (target->kind == SEER_TARGET_CPU) return seer_codegen_create(context, target, &s->codegen);
-  const seer_device_list *devices = seer_context_devices(context);
   return seer_gpu_maker_create(
-      target, nvrtc, devices->n > 0 ? devices->device[0].number : 0, &s->maker);
+      target, nvrtc, seer_device_first_number(seer_context_devices(context)), &s->maker);
 }
 
 static void close_builder(void *state) {
