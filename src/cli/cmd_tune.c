@@ -10,7 +10,6 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "measure/remote/remote.h"
-#include "tune/compile.h"
 #include "tune/tune.h"
 
 // A signal handler has no other way to say it, and to reach the campaign.
@@ -150,7 +149,6 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   (void)argc;
   SEER_TRY(seer_remote_find_target(context));
   SEER_TRY(seer_measure_check_target(context));
-  SEER_TRY(seer_compile_check_precision(context));
   seer_arena *arena = seer_arena_create("model");
   seer_precise precise;
   seer_records *records = NULL;

@@ -7,16 +7,7 @@
 #include "measure/measure.h"
 #include "models/models.h"
 
-seer_status seer_compile_check_precision(const seer_context *context) {
-  if (seer_context_target(context)->kind == SEER_TARGET_CPU) return SEER_OK;
-  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
-  if (strcmp(precision, "f32") == 0) return SEER_OK;
-  return SEER_FAIL(UNSUPPORTED,
-      "--precision %s: what it changes in the outputs is not judged for GPUs yet", precision);
-}
-
 seer_status seer_compile(const seer_compile_request *r, seer_arena *arena, seer_precise *p) {
-  SEER_TRY(seer_compile_check_precision(r->context));
   // MODEL FILE -> GRAPH -> STEPS AND TASKS, at f32 and at what --precision asks for. Of each
   // seer_front_load: read, resolved, simplified by passes, fused, cut into tasks.
   if (p->n == 0) {
@@ -49,7 +40,7 @@ static seer_status emit(const seer_compile_request *r, const seer_network *netwo
 
 seer_status seer_compile_kernels(
     const seer_compile_request *r, seer_arena *arena, seer_emitted *out) {
-  SEER_TRY(seer_compile_check_precision(r->context));
+  SEER_TRY(seer_precise_check(r->context));
   // Before a network is read, which may take long.
   SEER_TRY(seer_emit_check(
       seer_context_target(r->context), seer_context_str(r->context, SEER_OPT_NVRTC), r->folder));

@@ -25,12 +25,9 @@ typedef struct {
 //          and `hear_loaded` are not looked at. To be closed whatever is returned.
 // arena    of what is loaded
 // Errors: those of loading, choosing, building; INVALID --tolerance does not allow what the
-// precision changes; UNSUPPORTED as seer_compile_check_precision. The folder is then as it was.
+// precision changes. The folder is then as it was.
 SEER_MUST_USE seer_status seer_compile(
     const seer_compile_request *request, seer_arena *arena, seer_precise *precise);
-
-// UNSUPPORTED: --precision other than f32 for a GPU, where it is not judged.
-SEER_MUST_USE seer_status seer_compile_check_precision(const seer_context *context);
 
 // The kernels of a network's tasks for a GPU, untuned, in files (code/emit.h).
 // The same stages as far as schedules, and then text and a compiler in place of a library.

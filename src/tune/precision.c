@@ -36,9 +36,18 @@ static seer_status load(seer_precise *p, const char *model, seer_dtype dtype) {
   return SEER_OK;
 }
 
+seer_status seer_precise_check(const seer_context *context) {
+  if (seer_context_target(context)->kind == SEER_TARGET_CPU) return SEER_OK;
+  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
+  if (strcmp(precision, "f32") == 0) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "--precision %s: what it changes in the outputs is not judged for GPUs yet", precision);
+}
+
 seer_status seer_precise_open(
     seer_context *context, const char *model, seer_arena *arena, seer_precise *out) {
   *out = (seer_precise){.context = context, .arena = arena, .text = "", .report = ""};
+  SEER_TRY(seer_precise_check(context));
   const char *word = seer_context_str(context, SEER_OPT_PRECISION);
   seer_dtype asked = SEER_DTYPE_F32;
   out->is_auto = !seer_dtype_parse(word, &asked);

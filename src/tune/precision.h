@@ -63,6 +63,9 @@ typedef struct {
   double own_s, f32_s;  // by finish: a run of `taken` and of f32, in turns; 0: not timed
 } seer_precise;
 
+// UNSUPPORTED: a precision other than f32 for a GPU, where what it changes is not judged. Part of
+// open.
+SEER_MUST_USE seer_status seer_precise_check(const seer_context *context);
 // `model` as seer_front_load takes it. To be closed whatever it returns. At f32 nothing but that is
 // loaded, and nothing of what follows has anything to do.
 SEER_MUST_USE seer_status seer_precise_open(

@@ -278,12 +278,8 @@ static seer_status put_inputs(command_line *line, const linked_for *with,
     SEER_TRY(seer_os_write_file(path, kernel->object, kernel->n_object_bytes));
     put(line, path);
   }
+  if (with->has_device) put(line, with->device_archive);
   put(line, with->archive);
-  // The runner is asked for by the plan's object, and asks for the runtime.
-  if (with->has_device) {
-    put(line, with->device_archive);
-    put(line, with->archive);
-  }
   return SEER_OK;
 }
 

@@ -245,12 +245,6 @@ static double sample_ns(void *user, uint32_t n_calls) {
   return s->fault ? 1e18 : ns;  // raced out at once
 }
 
-static uint64_t memory_bytes(const seer_kernel *kernel) {
-  uint64_t sum = 0;
-  for (uint32_t k = 0; k < kernel->n_arg; k++) sum += kernel->arg[k].n_bytes;
-  return sum;
-}
-
 static uint64_t cold_bytes(const runner *r, const seer_worker_task_state *task) {
   return (uint64_t)seer_measure_cold_bytes(
       seer_context_target(r->context), task->network_weight_bytes);
@@ -279,7 +273,7 @@ static seer_status time_kernel(void *state, const seer_worker_task_state *task,
     r->begin(r->user);
     seer_os_reach("time");
     sampled what = {r, &l, &c, 0, SEER_OK};
-    const seer_sampler sampler = {sample_ns, &what, memory_bytes(kernel)};
+    const seer_sampler sampler = {sample_ns, &what, seer_samples_memory(kernel)};
     // Drivers finish kernels when they first run: that is nobody's time.
     (void)sample_ns(&what, 1);
     seer_samples_take(&sampler, best_seconds, timing, out);

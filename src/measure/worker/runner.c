@@ -221,12 +221,6 @@ static uint64_t cold_bytes(const seer_runner *runner, const seer_worker_task_sta
       seer_context_target(runner->context), task->network_weight_bytes);
 }
 
-static uint64_t memory_bytes(const seer_kernel *kernel) {
-  uint64_t sum = kernel->scratch_bytes;
-  for (uint32_t k = 0; k < kernel->n_arg; k++) sum += kernel->arg[k].n_bytes;
-  return sum;
-}
-
 // What samples are taken of.
 typedef struct {
   seer_runner *runner;
@@ -258,7 +252,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
     seer_os_reach("time");
     seer_cores_await(&runner->cores, runner->pool);
     sampled what = {runner, &l, &c, 0};
-    const seer_sampler sampler = {sample_of, &what, memory_bytes(kernel)};
+    const seer_sampler sampler = {sample_of, &what, seer_samples_memory(kernel)};
     seer_samples_take(&sampler, best_seconds, timing, out);
     if (!seer_cores_are_free(&runner->cores, runner->pool)) {  // perhaps since the first sample
       seer_cores_await(&runner->cores, runner->pool);

@@ -19,6 +19,12 @@
 #define RACE_NARROW_S 1.5e-3
 #define RACE_SURE_S 5e-3
 
+uint64_t seer_samples_memory(const seer_kernel *kernel) {
+  uint64_t sum = kernel->scratch_bytes;
+  for (uint32_t k = 0; k < kernel->n_arg; k++) sum += kernel->arg[k].n_bytes;
+  return sum;
+}
+
 uint32_t seer_samples_calls(double ns, double sample_ns, uint32_t most) {
   double n = ceil(sample_ns / (ns > 1 ? ns : 1));
   return n > most ? most : (uint32_t)n;

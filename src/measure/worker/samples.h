@@ -4,6 +4,7 @@
 #ifndef SEER_MEASURE_WORKER_SAMPLES_H
 #define SEER_MEASURE_WORKER_SAMPLES_H
 
+#include "code/kernel.h"
 #include "measure/measure.h"
 
 // Below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
@@ -16,6 +17,7 @@ typedef struct {
   uint64_t memory_bytes;  // that a call uses
 } seer_sampler;
 
+uint64_t seer_samples_memory(const seer_kernel *kernel);  // for memory_bytes
 // Fills the samples of `out`, their number and is_raced_out.
 //   best_seconds  0: there is none
 void seer_samples_take(const seer_sampler *sampler, double best_seconds, const seer_timing *timing,
