@@ -21,6 +21,7 @@
 #   make check-operators   random cases of every operator, and random graphs, against ONNX Runtime; the smallest that fails: CASES, GRAPHS, SEED, KEEP (test/differential)
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
+#   make portable     the program as one archive for x86-64 machines on which nothing is installed (tool/portable.sh)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS (of the build), TESTS (at once).
 BUILD ?= build
@@ -38,7 +39,7 @@ STUDY ?= $(BUILD)/study
 TESTS ?= $(shell expr $(JOBS) + 1)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
-.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
+.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models portable install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -140,6 +141,9 @@ study: all
 QUICK_NETWORKS ?= resnet18,mobilenet_v2
 study-quick: all
 	@$(BUILD)/familyseer study all $(TABLE) -o $(STUDY) --networks $(QUICK_NETWORKS) $(STUDY_SIZE)
+
+portable: deps all
+	@tool/portable.sh $(BUILD)
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages="ninja-build cmake gcc g++ make pkg-config python3 python3-venv
-  llvm-19-dev lld-19 libxgboost-dev libprotobuf-c-dev protobuf-c-compiler libonnx-dev libsqlite3-dev
+  llvm-19-dev lld-19 liblld-19-dev libxgboost-dev libprotobuf-c-dev protobuf-c-compiler libonnx-dev libsqlite3-dev
   libjansson-dev libxxhash-dev libcmocka-dev zlib1g-dev libhiredis-dev libssl-dev openssl redis-server
   clang clang-format-14 clang-tidy-14 cppcheck musl-tools qemu-user libc6-dev-arm64-cross
   libgcc-12-dev-arm64-cross pocl-opencl-icd ocl-icd-opencl-dev"

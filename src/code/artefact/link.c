@@ -149,6 +149,17 @@ static seer_status find_first(
 static const char *const linkers[] = {SEER_LLD, "/usr/bin/ld.lld-19", "/usr/lib/llvm-19/bin/ld.lld",
     "/usr/bin/ld.lld", "/usr/local/bin/ld.lld"};
 
+// The linker beside this program (make portable brings it), else the one that is installed.
+static seer_status find_linker(seer_arena *arena, const char **out_path) {
+  const char *self = NULL;
+  seer_status status = seer_os_self_path(arena, &self, &(bool){false});
+  if (!status) *out_path = seer_os_path_join(arena, seer_os_path_dir(arena, self), "ld.lld");
+  const bool is_beside = !status && seer_os_exists(*out_path);
+  seer_status_free(status);
+  if (is_beside) return SEER_OK;
+  return find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", out_path);
+}
+
 // Libraries made of src/runtime/libc.inc, beside the archive: the names that the runtime may call,
 // without the symbol versions of the libc that this machine happens to have.
 static const char *const stubs[] = {
@@ -291,7 +302,7 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
   const char *linker = NULL;
   linked_for with;
   SEER_TRY(need_archive(target, arena, &with));
-  SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
+  SEER_TRY(find_linker(arena, &linker));
   const char *script = seer_os_path_join(arena, work_dir, "exports");
   static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
   SEER_TRY(seer_os_write_file(script, exports, sizeof exports - 1));
@@ -319,7 +330,7 @@ seer_status seer_build_relink(const seer_context *context, const seer_built_kern
   const char *linker = NULL, *copier = NULL;
   linked_for with;
   SEER_TRY(need_archive(target, arena, &with));
-  SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
+  SEER_TRY(find_linker(arena, &linker));
   SEER_TRY(find_first(copiers, SEER_COUNT_OF(copiers), "llvm-objcopy (package llvm-19)", &copier));
   const char *const flags[] = {
       "-r", "-o", object_path, "--build-id=none", "--strip-debug", "--threads=1"};
