@@ -126,6 +126,10 @@ bool seer_target_dots_halves(const seer_target *target);
 // (DOT2): up to 16 x 16 times 16 x 16, in eight registers of that size (AMX).
 bool seer_target_multiplies_bytes(const seer_target *target);
 bool seer_target_multiplies_halves(const seer_target *target);
+// Whether warps of 32 items multiply matrices (MMA of vector code): CUDA's from sm_80 on, of f16,
+// bf16 and tf32. For tests.
+#define SEER_TARGET_MMA_ARCHITECTURE 80
+bool seer_target_has_mma(const seer_target *target);
 
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);

@@ -9,9 +9,13 @@
 #define MAX_WORK 20000
 #define MAX_BYTES 65536
 
-static const char loop_text[] =
+// By names: of a processor, and a block program.
+static const char *const loop_texts[] = {
     "loop fuzz { input $x f32[16] of 0 output $y f32[16] of 1 shared $s i32[4] of 2 "
-    "local $l f32[8] of 3 phase { parallel @i < 2 stage 0 { store $y[@i] stage 0 = 0.0 } } }";
+    "local $l f32[8] of 3 phase { parallel @i < 2 stage 0 { store $y[@i] stage 0 = 0.0 } } }",
+    "loop items { input $x f32[64] of 0 output $y f32[64] of 1 shared $s i32[4] of 2 "
+    "workgroup $w f32[64] of 3 phase { parallel @b < 1 stage 0 { alloc $w stage 0 "
+    "thread @i < 64 stage 0 { store $y[@i] stage 0 = $x[@i] } } } }"};
 
 // Instructions that running the block takes, at most.
 static double block_work(const seer_vec_code *code, seer_vec_block block) {
@@ -47,12 +51,12 @@ static void evaluate(const seer_vec_code *code) {
   for (uint32_t b = 0; b < 3; b++) free(data[b]);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
+static void try_text(const char *of_loop, const char *text, size_t n_bytes) {
   seer_arena *arena = seer_arena_create("fuzz");
   seer_loop *loop;
   seer_vec_code *code, *back;
-  if (seer_loop_parse("loop", loop_text, strlen(loop_text), arena, &loop)) abort();
-  seer_status status = seer_vec_parse("fuzz", (const char *)data, n_bytes, loop, arena, &code);
+  if (seer_loop_parse("loop", of_loop, strlen(of_loop), arena, &loop)) abort();
+  seer_status status = seer_vec_parse("fuzz", text, n_bytes, loop, arena, &code);
   if (!status) {
     const char *printed = seer_vec_print(code, arena);
     seer_status again = seer_vec_parse("printed", printed, strlen(printed), loop, arena, &back);
@@ -63,5 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
   }
   seer_status_free(status);
   seer_arena_destroy(arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
+  for (size_t k = 0; k < SEER_COUNT_OF(loop_texts); k++)
+    try_text(loop_texts[k], (const char *)data, n_bytes);
   return 0;
 }

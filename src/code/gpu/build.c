@@ -27,6 +27,13 @@ static const seer_dialect *dialect_of(seer_kernel_format format) {
   return seer_dialect_find(format == SEER_KERNEL_CUDA_C ? "cuda" : "opencl");
 }
 
+static bool has_mma(const seer_vec_code *code) {
+  for (uint32_t id = 1; id < code->n; id++) {
+    if (code->node[id].op == SEER_VEC_MMA) return true;
+  }
+  return false;
+}
+
 seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_format format, const char *symbol,
     seer_arena *arena, seer_kernel *out) {
   SEER_ASSERT(format == SEER_KERNEL_OPENCL_C || format == SEER_KERNEL_CUDA_C, "format %s",
@@ -40,6 +47,7 @@ seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_format format, con
   if (!status) status = seer_source_print(code, dialect_of(format), arena, &text);
   if (!status) {
     out->format = format;
+    out->has_mma = has_mma(code);
     out->object = text;
     out->n_object_bytes = strlen(text);
   }
@@ -77,6 +85,9 @@ static seer_status lacks(const seer_kernel *kernel, const char *name) {
 seer_status seer_gpu_build_cuda(seer_nvrtc *nvrtc, uint32_t sm, const seer_kernel *text,
     seer_arena *arena, seer_nvrtc_program *out_program, seer_kernel *out) {
   const program p = program_of(text, arena);
+  if (text->has_mma && sm < SEER_TARGET_MMA_ARCHITECTURE)
+    return SEER_FAIL(UNSUPPORTED, "%s: sm_%u has no products of warps of these types, sm_%d has",
+        text->symbol, sm, SEER_TARGET_MMA_ARCHITECTURE);
   SEER_TRY(seer_nvrtc_build(nvrtc, text->symbol, p.text, 2, sm, arena, out_program));
   const seer_nvrtc_program built = *out_program;
   for (uint32_t phase = 0; phase < text->n_phase; phase++) {

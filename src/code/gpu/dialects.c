@@ -122,7 +122,29 @@ static const char cuda[] =
     "HELPER f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }\n"
     "HELPER f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }\n"
     "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }\n"
-    "HELPER f64 fmuladd_f64(f64 a, f64 b, f64 c) { return __fma_rn(a, b, c); }\n";
+    "HELPER f64 fmuladd_f64(f64 a, f64 b, f64 c) { return __fma_rn(a, b, c); }\n"
+    "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800\n"
+    "#define MMA(name, shape, types) \\\n"
+    "  HELPER f32x4 mma_##name(f32x4 c, i32x4 a, i32x2 b) { \\\n"
+    "    asm volatile(\"mma.sync.aligned.\" shape \".row.col.f32.\" types \".f32 \" \\\n"
+    "        \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\" \\\n"
+    "        : \"+f\"(c.s0), \"+f\"(c.s1), \"+f\"(c.s2), \"+f\"(c.s3) \\\n"
+    "        : \"r\"(a.s0), \"r\"(a.s1), \"r\"(a.s2), \"r\"(a.s3), \"r\"(b.s0), \"r\"(b.s1)); \\\n"
+    "    return c; \\\n"
+    "  }\n"
+    "MMA(f16, \"m16n8k16\", \"f16.f16\")\n"
+    "MMA(bf16, \"m16n8k16\", \"bf16.bf16\")\n"
+    "MMA(of_tf32, \"m16n8k8\", \"tf32.tf32\")\n"
+    "HELPER i32 tf32_i32(i32 x) {\n"
+    "  i32 y;\n"
+    "  asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(y) : \"f\"(__int_as_float(x)));\n"
+    "  return y;\n"
+    "}\n"
+    "HELPER f32x4 mma_tf32(f32x4 c, i32x4 a, i32x2 b) {\n"
+    "  a = i32x4{tf32_i32(a.s0), tf32_i32(a.s1), tf32_i32(a.s2), tf32_i32(a.s3)};\n"
+    "  return mma_of_tf32(c, a, i32x2{tf32_i32(b.s0), tf32_i32(b.s1)});\n"
+    "}\n"
+    "#endif\n";
 
 // What both have: of types and bits given.
 static const char common[] =
@@ -184,4 +206,5 @@ const seer_dialect seer_dialect_cuda = {.name = "cuda",
     .doc = "CUDA C, block programs",
     .max_lanes = 8,
     .put_prelude = put_cuda,
-    .frame = &frame_cuda};
+    .frame = &frame_cuda,
+    .has_mma = true};

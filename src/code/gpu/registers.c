@@ -29,6 +29,7 @@ typedef struct {
   const seer_numbers *numbers;
   uint32_t n;  // instructions, and variables behind them
   uint32_t *variable0;  // by instruction: of a slot, its first variable
+  uint32_t *width;  // by variable, counted behind instructions: registers
   bool *is_used;  // by instruction: so far
   uint32_t *same;  // by instruction: the one that gives its value; 0: none, or itself
   // By number: the value that is in scope, the last load from there; 0: there is none.
@@ -123,7 +124,7 @@ static bool is_group(const finder *f, const seer_vec_node *pointer) {
 // Where the registers of a value, or of a variable, are counted; NULL: it has none.
 static uint32_t *count_of(finder *f, uint32_t i, uint32_t *out_n) {
   const seer_vec_node *node = i < f->code->n ? &f->code->node[i] : NULL;
-  *out_n = 1;
+  *out_n = node ? 1 : f->width[i - f->code->n];
   if (!node) return &f->now.values;
   if (node->op == SEER_VEC_BUFFER || node->elem == SEER_VEC_I1) return NULL;
   if (node->elem == SEER_VEC_PTR) {
@@ -142,6 +143,10 @@ static void set(finder *f, bool *live, uint32_t i, bool is_live) {
   if (count) *count = is_live ? *count + n : *count - n;
 }
 
+static uint32_t bytes_of(const seer_vec_node *slot) {
+  return seer_vec_elem_bytes((seer_vec_elem)slot->of) * slot->lanes;
+}
+
 // The variable that an access means; 0: it is none.
 static uint32_t variable_of(const finder *f, const seer_vec_node *access) {
   if (access->op != SEER_VEC_LOAD && access->op != SEER_VEC_STORE) return 0;
@@ -149,9 +154,11 @@ static uint32_t variable_of(const finder *f, const seer_vec_node *access) {
   int64_t by = 0;
   if (at(f, slot)->op == SEER_VEC_MOVE) {
     if (!seer_vec_const_int(f->code, at(f, slot)->arg[1], &by)) return 0;
+    by *= seer_vec_elem_bytes((seer_vec_elem)at(f, slot)->of);
     slot = at(f, slot)->arg[0];
   }
-  return at(f, slot)->op == SEER_VEC_SLOT ? f->variable0[slot.i] + (uint32_t)by : 0;
+  const seer_vec_node *of = at(f, slot);
+  return of->op == SEER_VEC_SLOT ? f->variable0[slot.i] + (uint32_t)by / bytes_of(of) : 0;
 }
 
 static void use(finder *f, bool *live, seer_vec v) {
@@ -288,6 +295,13 @@ seer_gpu_registers seer_gpu_estimate_registers(const seer_vec_code *code, uint32
   for (uint32_t k = 0; k < p->n_slot; k++) {
     f.variable0[p->slot[k].i] = f.n;
     f.n += (uint32_t)code->node[p->slot[k].i].imm;
+  }
+  f.width = SEER_NEW_ARRAY(arena, uint32_t, f.n - code->n + 1);
+  for (uint32_t k = 0; k < p->n_slot; k++) {
+    const seer_vec_node *slot = seer_vec_at(code, p->slot[k]);
+    uint32_t first = f.variable0[p->slot[k].i] - code->n;
+    for (uint32_t i = 0; i < (uint32_t)slot->imm; i++)
+      f.width[first + i] = bytes_of(slot) <= 4 ? 1 : bytes_of(slot) / 4;
   }
   find_same(&f, p->body);
   find_loads(&f, p->body);

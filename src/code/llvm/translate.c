@@ -487,6 +487,7 @@ static LLVMValueRef instruction(translator *t, const seer_vec_node *node) {
       return LLVMBuildZExt(t->b, LLVMGetParam(t->fn, 1), t->elem[SEER_VEC_I64], "");
     case SEER_VEC_ITEM:
     case SEER_VEC_BARRIER:
+    case SEER_VEC_MMA:
       SEER_ASSERT(false, "%s: a processor has no items", seer_vec_ops[node->op].text);
     case SEER_VEC_BUFFER:
       return argument(t, argument_of(t, node->buf));

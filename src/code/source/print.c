@@ -440,6 +440,15 @@ static void put_heading(seer_source *s) {
       s->code->scratch_bytes);
 }
 
+static seer_status check_mma(const seer_vec_code *code, const seer_dialect *dialect) {
+  for (uint32_t id = 1; id < code->n && !dialect->has_mma; id++) {
+    if (code->node[id].op == SEER_VEC_MMA)
+      return SEER_FAIL(UNSUPPORTED, "%s: dialect %s has no products of warps (%s)",
+          code->loop->name, dialect->name, seer_vec_ops[SEER_VEC_MMA].text);
+  }
+  return SEER_OK;
+}
+
 static seer_status check_lanes(const seer_vec_code *code, const seer_dialect *dialect) {
   for (uint32_t id = 1; id < code->n; id++) {
     const seer_vec_node *node = &code->node[id];
@@ -466,6 +475,7 @@ static bool is_of_item(const seer_vec_code *code, const seer_vec_node *node) {
     case SEER_VEC_LOAD:
     case SEER_VEC_INSERT:
     case SEER_VEC_STORE:
+    case SEER_VEC_MMA:
       return true;
     default:
       return false;
@@ -498,6 +508,7 @@ const char *seer_source_prelude(const seer_dialect *dialect, seer_arena *arena) 
 
 seer_status seer_source_print(const seer_vec_code *code, const seer_dialect *dialect,
     seer_arena *arena, const char **out_text) {
+  SEER_TRY(check_mma(code, dialect));
   SEER_TRY(check_lanes(code, dialect));
   SEER_TRY(check_items(code, dialect));
   seer_arena *work = seer_arena_create("source");

@@ -326,6 +326,15 @@ static const char *shuffle(seer_source *s, const seer_vec_node *node, uint32_t b
   return text.data;
 }
 
+// Vectors of constants are put together where they are used.
+static const char *packed(seer_source *s, seer_vec v) {
+  const seer_vec_node *node = seer_source_at(s, v);
+  const char *lane[SEER_SOURCE_MAX_LANES];
+  if (node->op != SEER_VEC_CONST && node->op != SEER_VEC_UNDEF) return seer_source_operand(s, v);
+  for (uint32_t l = 0; l < node->lanes; l++) lane[l] = lane_of(s, v, 0, l);
+  return seer_source_lanes(s, type_of(s, v, 0), lane, node->lanes);
+}
+
 static const char *between_lanes(seer_source *s, seer_vec v) {
   const seer_vec_node *node = seer_source_at(s, v);
   const seer_vec_node *first = seer_source_at(s, node->arg[0]);
@@ -358,6 +367,9 @@ static const char *between_lanes(seer_source *s, seer_vec v) {
       return fill_in(s, v, from, first->lanes == 1 ? "$0" : "any_$A($0)");
     case SEER_VEC_SELECT:
       return select_lanes(s, v);
+    case SEER_VEC_MMA:
+      return seer_arena_printf(s->arena, "mma_%s(%s, %s, %s)", seer_vec_mma_names[node->imm],
+          packed(s, node->arg[0]), packed(s, node->arg[1]), packed(s, node->arg[2]));
     default:
       return NULL;
   }

@@ -291,6 +291,13 @@ static seer_vec object(seer_vec_builder *b, seer_vec_op op, uint32_t buf) {
   return append(b, &node);
 }
 
+seer_vec seer_vec_mma(
+    seer_vec_builder *b, seer_vec_mma_kind kind, seer_vec c, seer_vec x, seer_vec y) {
+  seer_vec_node node = {
+      .op = SEER_VEC_MMA, .elem = SEER_VEC_F32, .lanes = 4, .arg = {c, x, y}, .imm = (int64_t)kind};
+  return append(b, &node);
+}
+
 seer_vec seer_vec_part(seer_vec_builder *b) {
   seer_vec_node node = {.op = SEER_VEC_PART, .elem = SEER_VEC_I64, .lanes = 1};
   return append(b, &node);

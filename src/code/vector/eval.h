@@ -2,6 +2,7 @@
 //   eval_memory.c   faults, objects
 //   eval_matrix.c   matrices
 //   eval_values.c   what an item does with an instruction
+//   eval_warp.c     products of warps
 //   eval_control.c  blocks, as all items of a part go through them
 //   eval.c          objects and values are made; phases
 // Values, and slots, are there once for each item of a block; a part without items has one. What is
@@ -100,6 +101,10 @@ bool seer_vec_run_matrices(seer_vec_machine *m, uint32_t id);
 // ---- eval_values.c
 // An instruction that is none of control, by the item in hand. False: a fault.
 bool seer_vec_run_node(seer_vec_machine *m, uint32_t id);
+
+// ---- eval_warp.c
+// An MMA by the n items of `item`, ascending. False: a fault.
+bool seer_vec_run_mma(seer_vec_machine *m, uint32_t id, const uint32_t *item, uint32_t n);
 
 // ---- eval_control.c
 void seer_vec_run_part(seer_vec_machine *m);

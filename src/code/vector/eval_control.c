@@ -190,6 +190,9 @@ static bool run_block(seer_vec_machine *m, uint32_t first, group all, uint32_t d
       case SEER_VEC_BARRIER:
         goes_on = meet(m, id, all);
         break;
+      case SEER_VEC_MMA:
+        goes_on = seer_vec_run_mma(m, id, all.item, all.n);
+        break;
       default:
         goes_on = m->n_items == 1 && !m->traffic ? seer_vec_run_node(m, id) : run_each(m, id, all);
         break;

@@ -194,6 +194,10 @@ static void put_head(printer *p, uint32_t id) {
     case SEER_VEC_COUNTER:
       seer_text_printf(&p->text, " %" PRId64, node->imm);
       break;
+    case SEER_VEC_MMA:
+      seer_text_printf(&p->text, " of %s",
+          (uint64_t)node->imm < SEER_VEC_MMA_KIND_COUNT ? seer_vec_mma_names[node->imm] : "?");
+      break;
     case SEER_VEC_LOOP:
       if (node->imm != 0) seer_text_put(&p->text, " runs");
       break;
@@ -483,6 +487,17 @@ static seer_status parse_matrices(parser *p, seer_vec_node *node) {
   return is_access ? parse_access(p, node) : SEER_OK;
 }
 
+// "of bf16"
+static seer_status parse_mma_kind(parser *p, seer_vec_node *node) {
+  SEER_TRY(seer_scan_expect(p->scan, "of"));
+  for (int64_t k = 0; k < SEER_VEC_MMA_KIND_COUNT; k++) {
+    if (!seer_scan_try(p->scan, seer_vec_mma_names[k])) continue;
+    node->imm = k;
+    return SEER_OK;
+  }
+  return seer_scan_fail(p->scan, "expected f16, bf16 or tf32");
+}
+
 // What stands behind the arguments.
 static seer_status parse_rest(parser *p, seer_vec_node *node) {
   switch ((int)node->op) {
@@ -527,6 +542,8 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
       return parse_in(p, 1, INT16_MAX, &node->imm);
     case SEER_VEC_COUNTER:
       return seer_scan_i64(p->scan, &node->imm);
+    case SEER_VEC_MMA:
+      return parse_mma_kind(p, node);
     case SEER_VEC_LOOP:
       node->imm = seer_scan_try(p->scan, "runs");
       return SEER_OK;

@@ -101,6 +101,15 @@ typedef struct {
   uint8_t rows[SEER_VEC_MATRICES], columns[SEER_VEC_MATRICES];
 } seer_vec_shapes;
 
+// What the words of an MMA are.
+typedef enum {
+  SEER_VEC_MMA_F16,
+  SEER_VEC_MMA_BF16,
+  SEER_VEC_MMA_TF32,
+  SEER_VEC_MMA_KIND_COUNT
+} seer_vec_mma_kind;
+extern const char *const seer_vec_mma_names[SEER_VEC_MMA_KIND_COUNT];  // "f16"
+
 // Those that an instruction names: a load and a store the first.
 typedef struct {
   uint32_t sum, x, y;
@@ -216,6 +225,9 @@ seer_vec seer_vec_shuffle(seer_vec_builder *b, seer_vec x, seer_vec y, const uin
 seer_vec seer_vec_pick(seer_vec_builder *b, seer_vec number, const seer_vec_picks *from);
 seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);  // of one lane: itself
 seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes);
+// c: f32x4, x: i32x4, y: i32x2; what ops.inc says of MMA. For tests.
+seer_vec seer_vec_mma(
+    seer_vec_builder *b, seer_vec_mma_kind kind, seer_vec c, seer_vec x, seer_vec y);
 
 seer_vec seer_vec_part(seer_vec_builder *b);
 seer_vec seer_vec_item(seer_vec_builder *b);

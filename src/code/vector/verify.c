@@ -19,8 +19,12 @@ typedef struct {
   const seer_vec_phase *phase;
   seer_arena *arena;
   bool has_items;  // the phase is a block program
-  bool *varies;  // by instruction: its value may be another one for another item of the block
-  uint32_t n_varying;  // LOOPs and WHENs around that items may go through otherwise than others
+  bool has_warps;  // of blocks of whole warps
+  // By instruction: its value may be another one for another item of the block; of the warp.
+  bool *varies, *splits;
+  // LOOPs and WHENs around that items of a block, or of a warp, may go through otherwise than
+  // others.
+  uint32_t n_varying, n_splitting;
   uint8_t *state;  // by instruction: scope_state
   pointer_roots *roots;  // by instruction that gives a pointer
   uint32_t n_scope;
@@ -552,11 +556,49 @@ static seer_status check_given(const verifier *v, uint32_t id) {
 // see other items' writes sooner or later.
 static bool value_varies(const verifier *v, uint32_t id) {
   const seer_vec_node *node = &v->code->node[id];
-  if (node->op == SEER_VEC_ITEM || seer_vec_is_load(node)) return true;
+  if (node->op == SEER_VEC_ITEM || node->op == SEER_VEC_MMA || seer_vec_is_load(node)) return true;
   for (uint32_t k = 0; k < seer_vec_ops[node->op].n_args; k++) {
     if (v->varies[node->arg[k].i]) return true;
   }
   return false;
+}
+
+// The item's number divided by a multiple of a warp's items says which warp it is of.
+static bool is_of_warp(const verifier *v, const seer_vec_node *node) {
+  int64_t by;
+  bool is_division = node->op == SEER_VEC_SDIV || node->op == SEER_VEC_UDIV;
+  bool is_shift = node->op == SEER_VEC_LSHR || node->op == SEER_VEC_ASHR;
+  if (!is_division && !is_shift) return false;
+  if (at(v, node->arg[0])->op != SEER_VEC_ITEM || !seer_vec_const_int(v->code, node->arg[1], &by))
+    return false;
+  return is_shift ? by >= 0 && by < 64 && (INT64_C(1) << by) % SEER_VEC_WARP == 0
+                  : by > 0 && by % SEER_VEC_WARP == 0;
+}
+
+// As value_varies, of items of a warp.
+static bool value_splits(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id];
+  if (!v->varies[id] || is_of_warp(v, node)) return false;
+  if (node->op == SEER_VEC_ITEM || node->op == SEER_VEC_MMA || seer_vec_is_load(node)) return true;
+  for (uint32_t k = 0; k < seer_vec_ops[node->op].n_args; k++) {
+    if (v->splits[node->arg[k].i]) return true;
+  }
+  return false;
+}
+
+static seer_status check_mma(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id];
+  SEER_TRY(check_arg(v, id, 0, SEER_VEC_F32, 4));
+  SEER_TRY(check_arg(v, id, 1, SEER_VEC_I32, 4));
+  SEER_TRY(check_arg(v, id, 2, SEER_VEC_I32, 2));
+  SEER_TRY(check_value(v, id, SEER_VEC_F32, 4));
+  if (node->imm < 0 || node->imm >= SEER_VEC_MMA_KIND_COUNT)
+    return FAULT(v, id, "kind %" PRId64 ", must be below %d", node->imm, SEER_VEC_MMA_KIND_COUNT);
+  if (!v->has_items) return FAULT(v, id, "%s", "the phase has no items");
+  if (!v->has_warps)
+    return FAULT(v, id, "the items of a block are no multiple of %d", SEER_VEC_WARP);
+  if (v->n_splitting > 0) return FAULT(v, id, "%s", "not all items of a warp come to it");
+  return SEER_OK;
 }
 
 static seer_status check_barrier(const verifier *v, uint32_t id) {
@@ -610,6 +652,8 @@ static seer_status check_node(const verifier *v, uint32_t id) {
   switch ((int)node->op) {
     case SEER_VEC_DOT2:
       return check_dot_of_halves(v, id);
+    case SEER_VEC_MMA:
+      return check_mma(v, id);
     case SEER_VEC_SELECT:
       return check_select(v, id);
     case SEER_VEC_SPLAT:
@@ -655,11 +699,15 @@ static seer_status check_block(verifier *v, seer_vec_block block, uint32_t loop)
       return FAULT(v, id, "%s", "does not stand in front of a loop's body");
     SEER_TRY(check_node(v, id));
     v->varies[id] = value_varies(v, id);
+    v->splits[id] = value_splits(v, id);
     bool is_varying = has_blocks(node) && v->varies[id];
+    bool is_splitting = has_blocks(node) && v->splits[id];
     v->n_varying += is_varying;
+    v->n_splitting += is_splitting;
     for (uint32_t k = 0; k < 2 && has_blocks(node); k++)
       SEER_TRY(check_block(v, node->body[k], node->op == SEER_VEC_LOOP && k == 0 ? id : 0));
     v->n_varying -= is_varying;
+    v->n_splitting -= is_splitting;
     v->state[id] = IN_SCOPE;
     v->scope[v->n_scope++] = id;
   }
@@ -682,7 +730,9 @@ static seer_status check_fills(const verifier *v) {
 
 static seer_status check_phase(verifier *v, uint32_t phase) {
   v->n_scope = 0;
-  v->has_items = seer_items_of_phase(v->code->loop, phase) > 0;
+  int64_t n_items = seer_items_of_phase(v->code->loop, phase);
+  v->has_items = n_items > 0;
+  v->has_warps = n_items % SEER_VEC_WARP == 0;
   for (uint32_t k = 0; k < v->phase->n_slot; k++) {
     seer_vec slot = v->phase->slot[k];
     SEER_TRY(check_slot(v, slot));
@@ -703,6 +753,7 @@ seer_status seer_vec_verify(const seer_vec_code *code) {
   verifier v = {.code = code, .arena = arena};
   v.state = SEER_NEW_ARRAY(arena, uint8_t, code->n);
   v.varies = SEER_NEW_ARRAY(arena, bool, code->n);
+  v.splits = SEER_NEW_ARRAY(arena, bool, code->n);
   v.roots = SEER_NEW_ARRAY(arena, pointer_roots, code->n);
   v.scope = SEER_NEW_ARRAY(arena, uint32_t, code->n);
   for (uint32_t i = 0; i < code->n; i++) v.roots[i].buf = SEER_VEC_NO_BUF;

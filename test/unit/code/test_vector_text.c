@@ -176,6 +176,7 @@ static void every_instruction_is_text(void **state) {
   bool met[SEER_VEC_OP_COUNT] = {false};
   for (uint32_t i = 1; i < code->n; i++) met[code->node[i].op] = true;
   met[SEER_VEC_ITEM] = met[SEER_VEC_BARRIER] = true;  // of block programs: test_vector_items.c
+  met[SEER_VEC_MMA] = true;  // test_mma.c
   for (uint32_t op = 0; op < SEER_VEC_OP_COUNT; op++) {
     if (!met[op]) fail_msg("no %s", seer_vec_ops[op].text);
   }
