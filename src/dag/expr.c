@@ -199,7 +199,7 @@ static seer_expr intern_op(seer_expr_pool *pool, seer_expr_op op, seer_dtype dty
 
 seer_dtype seer_expr_op_gives(seer_expr_op op, seer_dtype of) {
   if (op == SEER_EXPR_ISNAN || is_comparison(op)) return SEER_DTYPE_BOOL;
-  if (op == SEER_EXPR_DOT2) return SEER_DTYPE_F32;
+  if (seer_expr_is_dot2(op)) return SEER_DTYPE_F32;
   if (op == SEER_EXPR_BITS) return seer_dtype_bytes(of) == 1 ? SEER_DTYPE_U8 : SEER_DTYPE_U16;
   return of;
 }
@@ -278,7 +278,7 @@ seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, s
       op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;
   SEER_ASSERT(
       !is_bits || !seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
-  bool is_dot = op == SEER_EXPR_DOT4 || op == SEER_EXPR_DOT2;
+  bool is_dot = op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op);
   SEER_ASSERT(!is_dot || dtype == SEER_DTYPE_I32, "%s of %s", ops[op].text, seer_dtype_name(dtype));
   seer_dtype result = seer_expr_op_gives(op, dtype);
   if (is_const(x) && is_const(y)) {

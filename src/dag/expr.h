@@ -107,6 +107,11 @@ typedef seer_expr (*seer_expr_on_load)(void *user, seer_expr_pool *to, const see
 seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_expr e,
     const seer_expr *var_map, size_t n_var_map, seer_expr_on_load on_load, void *user);
 
+// Of words of two floats, whose products' sum is an f32.
+static inline bool seer_expr_is_dot2(seer_expr_op op) {
+  return op == SEER_EXPR_DOT2 || op == SEER_EXPR_DOT2_F16;
+}
+
 // ---- neighbours in memory as a word of 32 bits: DOT4 and DOT2 take words, memory has bytes and
 // halves. What is matched here is one load where code is made, and no work where work is counted.
 #define SEER_WORD_MAX_PARTS 4

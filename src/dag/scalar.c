@@ -119,8 +119,8 @@ static int64_t dot_of_bytes(int64_t a, int64_t b) {
 }
 
 // The numbers in the halves of words: their products are exact in double.
-static double dot_of_halves(int64_t a, int64_t b) {
-  const seer_float_format *format = seer_dtype_format(SEER_DTYPE_BF16);
+static double dot_of_halves(seer_dtype of, int64_t a, int64_t b) {
+  const seer_float_format *format = seer_dtype_format(of);
   double sum = 0;
   for (unsigned k = 0; k < 32; k += 16) {
     double x = seer_float_from_bits(format, (uint16_t)((uint64_t)a >> k));
@@ -135,9 +135,10 @@ static int64_t shift_right(bool is_u64, int64_t bits, int64_t a, int64_t by) {
   return a >> (is_far ? 63 : by);
 }
 
+static int64_t bits_of(seer_dtype dtype) { return (int64_t)seer_dtype_bits(dtype); }
+
 static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b) {
   bool u64 = dtype == SEER_DTYPE_U64;
-  int64_t bits = (int64_t)seer_dtype_bits(dtype);
   switch (op) {
     case SEER_EXPR_ADD:
       return wrap_add(a, b);
@@ -186,9 +187,9 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
     case SEER_EXPR_NOT:
       return dtype == SEER_DTYPE_BOOL ? !a : ~a;
     case SEER_EXPR_SHL:
-      return b < 0 || b >= bits ? 0 : (int64_t)((uint64_t)a << b);
+      return b < 0 || b >= bits_of(dtype) ? 0 : (int64_t)((uint64_t)a << b);
     case SEER_EXPR_SHR:
-      return shift_right(u64, bits, a, b);
+      return shift_right(u64, bits_of(dtype), a, b);
     case SEER_EXPR_ISNAN:
       return 0;
     case SEER_EXPR_DOT4:
@@ -204,6 +205,7 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
     case SEER_EXPR_SELECT:
     case SEER_EXPR_CAST:
     case SEER_EXPR_DOT2:  // gives a float
+    case SEER_EXPR_DOT2_F16:
     case SEER_EXPR_BITS:  // of floats
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
@@ -279,6 +281,7 @@ static double apply_float(seer_expr_op op, double a, double b) {
     case SEER_EXPR_CAST:
     case SEER_EXPR_DOT4:
     case SEER_EXPR_DOT2:
+    case SEER_EXPR_DOT2_F16:
     case SEER_EXPR_BITS:  // gives an integer
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
@@ -346,8 +349,10 @@ seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_
   if (op == SEER_EXPR_SELECT) return a.i ? b : c;
   if (op == SEER_EXPR_CAST) return apply_cast(dtype, arg_dtype, a);
   seer_scalar r;
-  if (op == SEER_EXPR_DOT2)
-    return (seer_scalar){.f = seer_scalar_round(dtype, dot_of_halves(a.i, b.i))};
+  if (seer_expr_is_dot2(op)) {
+    seer_dtype of = op == SEER_EXPR_DOT2 ? SEER_DTYPE_BF16 : SEER_DTYPE_F16;
+    return (seer_scalar){.f = seer_scalar_round(dtype, dot_of_halves(of, a.i, b.i))};
+  }
   if (op == SEER_EXPR_BITS)
     return (seer_scalar){.i = (int64_t)seer_float_to_bits(seer_dtype_format(arg_dtype), a.f)};
   if (!seer_dtype_is_float(arg_dtype)) {

@@ -89,7 +89,7 @@ static seer_status check_types(const checker *c, const seer_expr_node *node) {
   } else if (op >= SEER_EXPR_ISNAN && op <= SEER_EXPR_NE) {
     fine = dtype == SEER_DTYPE_BOOL && (op == SEER_EXPR_ISNAN || type[0] == type[1]);
   } else if (seer_expr_arity(op) > 0) {
-    bool is_dot = op == SEER_EXPR_DOT4 || op == SEER_EXPR_DOT2;
+    bool is_dot = op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op);
     fine = (!is_dot || type[0] == SEER_DTYPE_I32) &&
         (op != SEER_EXPR_BITS || seer_dtype_format(type[0])) &&
         dtype == seer_expr_op_gives(op, type[0]) &&

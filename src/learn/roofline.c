@@ -84,7 +84,7 @@ static double operand_lanes(const seer_dag *dag, const seer_expr_node *node, uin
 }
 
 static bool is_product(seer_expr_op op) {
-  return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4 || op == SEER_EXPR_DOT2;
+  return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op);
 }
 
 // Of a product's time that by matrices: an instruction does in 16 cycles what 256 of vectors of 16
@@ -96,7 +96,7 @@ static double product_lanes(const counter *c, const seer_expr_node *node) {
   double lanes = operand_lanes(c->dag, node, 2);
   bool is_float = seer_dtype_is_float((seer_dtype)node->dtype);
   bool is_of_bytes = node->op == SEER_EXPR_DOT4 || (!is_float && lanes <= 0.25);
-  bool is_of_halves = node->op == SEER_EXPR_DOT2 || (is_float && lanes <= 0.5);
+  bool is_of_halves = seer_expr_is_dot2((seer_expr_op)node->op) || (is_float && lanes <= 0.5);
   if (is_of_bytes) return lanes * c->byte_share;
   return is_of_halves ? lanes * c->half_share : lanes;
 }

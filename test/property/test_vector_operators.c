@@ -178,8 +178,10 @@ static void operators(void **state) {
       check_expr(&t, dtype, "bool", exact[k], ANYTHING, 0);
     }
     if (!is_float) check_expr(&t, dtype, dtype, "$x[@o, @i] % $y[@o, @i]", ANYTHING, 0);
-    if (d == SEER_DTYPE_I32)
+    if (d == SEER_DTYPE_I32) {
       check_expr(&t, dtype, "f32", "dot2($x[@o, @i], $y[@o, @i])", ANYTHING, 1e-6);
+      check_expr(&t, dtype, "f32", "dot2_f16($x[@o, @i], $y[@o, @i])", ANYTHING, 1e-6);
+    }
     if (is_float) check_expr(&t, dtype, "f32", "cast.f32(bits($x[@o, @i]))", ANYTHING, 0);
     check_expr(&t, dtype, "f32", "cast.f32(@i) * 0.5 + cast.f32($x[@o, @i])", MODERATE, 0);
   }

@@ -44,13 +44,16 @@ void seer_gen_accumulate(
   for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
   const seer_expr_node *product = seer_tile_at(g->tile, store->value[0]);
   seer_vec_op both = sum_of_products(g, store);
+  bool is_of_f16 = store->combiner == SEER_COMBINE_SUM && store->n_values == 1 &&
+      product->op == SEER_EXPR_DOT2_F16;
   g->is_in_sum = store->combiner == SEER_COMBINE_SUM;
-  if (both != SEER_VEC_UNDEF) {
+  if (both != SEER_VEC_UNDEF || is_of_f16) {
     seer_vec args[2] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v};
     for (uint32_t k = 0; k < 2; k++) {
       if (seer_gen_width(g, args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
     }
-    acc[0] = seer_vec3(g->b, both, args[0], args[1], acc[0]);
+    acc[0] = is_of_f16 ? seer_gen_dot2_f16(g, args[0], args[1], acc[0])
+                       : seer_vec3(g->b, both, args[0], args[1], acc[0]);
   } else {
     for (uint32_t k = 0; k < store->n_values; k++) {
       value[k] = seer_gen_expr(g, store->value[k]).v;

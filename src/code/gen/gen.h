@@ -272,6 +272,9 @@ seer_vec seer_gen_compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_v
 // Operands that `op` does not have: NONE.
 seer_vec seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
     seer_vec a, seer_vec b, seer_vec c);
+// acc (f32) + the products of the two f16 in the words (i32) of a and b, one multiply-add each: no
+// instruction does more of it for a sum in f32.
+seer_vec seer_gen_dot2_f16(seer_gen *g, seer_vec a, seer_vec b, seer_vec acc);
 // acc[k] = combine(acc[k], value[k]); all of equal width.
 void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
     seer_vec *acc, const seer_vec *value);

@@ -72,6 +72,19 @@ static seer_vec int_shift(
   return seer_vec_select(g->b, is_far, zero, r);
 }
 
+seer_vec seer_gen_dot2_f16(seer_gen *g, seer_vec a, seer_vec b, seer_vec acc) {
+  for (uint32_t k = 0; k < 2; k++) {
+    seer_vec x[2] = {a, b};
+    for (uint32_t i = 0; i < 2; i++) {
+      if (k == 1) x[i] = seer_vec2(g->b, SEER_VEC_LSHR, x[i], seer_gen_int_like(g, x[i], 16));
+      x[i] = seer_vec_to(g->b, SEER_VEC_TRUNC, x[i], SEER_VEC_I16);
+      x[i] = seer_gen_from_memory(g, SEER_DTYPE_F16, x[i]);
+    }
+    acc = seer_vec3(g->b, SEER_VEC_FMULADD, x[0], x[1], acc);
+  }
+  return acc;
+}
+
 static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
   bool is_bool = dtype == SEER_DTYPE_BOOL, is_signed = !is_bool && seer_dtype_is_signed(dtype);
   seer_vec zero = seer_gen_int_like(g, a, 0);
@@ -119,6 +132,10 @@ static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_v
       return int_shift(g, false, is_signed, dtype, a, b);
     case SEER_EXPR_DOT4:
       return seer_vec3(g->b, SEER_VEC_DOT4, a, b, zero);
+    case SEER_EXPR_DOT2_F16: {
+      seer_vec none = seer_vec_real(g->b, SEER_VEC_F32, seer_gen_width(g, a), 0);
+      return seer_gen_dot2_f16(g, a, b, none);
+    }
     case SEER_EXPR_DOT2: {
       seer_vec none = seer_vec_real(g->b, SEER_VEC_F32, seer_gen_width(g, a), 0);
       return seer_vec3(g->b, SEER_VEC_DOT2, a, b, none);

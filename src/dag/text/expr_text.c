@@ -246,7 +246,7 @@ static bool is_real_function(seer_expr_op op) {
 static bool takes(seer_expr_op op, seer_dtype dtype) {
   bool is_float = seer_dtype_is_float(dtype);
   if (is_real_function(op)) return is_float;
-  if (op == SEER_EXPR_DOT4 || op == SEER_EXPR_DOT2) return dtype == SEER_DTYPE_I32;
+  if (op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op)) return dtype == SEER_DTYPE_I32;
   if (op == SEER_EXPR_BITS) return seer_dtype_format(dtype) != NULL;
   bool is_bits = op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR ||
       op == SEER_EXPR_NOT || op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;

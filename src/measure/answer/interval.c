@@ -160,6 +160,10 @@ static double (*rounding(seer_expr_op op))(double) {
   return op == SEER_EXPR_FLOOR ? floor : op == SEER_EXPR_CEIL ? ceil : nearbyint;
 }
 
+static double (*curve(seer_expr_op op))(double) {
+  return op == SEER_EXPR_TANH ? tanh : op == SEER_EXPR_ERF ? erf : sigmoid;
+}
+
 static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
   seer_domain a = o->arg[0], b = o->arg[1];
   switch (o->op) {
@@ -199,11 +203,9 @@ static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
     case SEER_EXPR_COS:
       return wave(o->op, a);
     case SEER_EXPR_TANH:
-      return monotone(a, tanh);
     case SEER_EXPR_ERF:
-      return monotone(a, erf);
     case SEER_EXPR_SIGMOID:
-      return monotone(a, sigmoid);
+      return monotone(a, curve(o->op));
     case SEER_EXPR_LT:
     case SEER_EXPR_LE:
     case SEER_EXPR_GT:
@@ -228,6 +230,7 @@ static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
       return convert(o);
     case SEER_EXPR_DOT4:
       return make(4 * 255 * -128.0, 4 * 255 * 127.0);
+    case SEER_EXPR_DOT2_F16:
     case SEER_EXPR_DOT2:  // of words, whose halves are not known apart
     case SEER_EXPR_BITS:
     case SEER_EXPR_NONE:

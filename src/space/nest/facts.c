@@ -21,7 +21,7 @@ static void count_op(op_count *ops, const seer_expr_node *node) {
       *(is_real ? &ops->add : &ops->integer) += 1;
       break;
     case SEER_COST_PRODUCT:
-      if (node->op == SEER_EXPR_DOT2) {
+      if (seer_expr_is_dot2((seer_expr_op)node->op)) {
         ops->halves += 1;
         break;
       }
@@ -166,7 +166,8 @@ static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_a
   bool is_sum = stage->combiner == SEER_COMBINE_SUM;
   fact->is_real = seer_dtype_is_float((seer_dtype)top->dtype);
   fact->is_product_sum = is_sum && fact->is_real && top->op == SEER_EXPR_MUL;
-  fact->is_dot_sum = is_sum && (top->op == SEER_EXPR_DOT4 || top->op == SEER_EXPR_DOT2);
+  fact->is_dot_sum =
+      is_sum && (top->op == SEER_EXPR_DOT4 || seer_expr_is_dot2((seer_expr_op)top->op));
 }
 
 seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena *arena) {

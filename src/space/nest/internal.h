@@ -21,8 +21,8 @@ typedef struct {
 } load_fact;
 
 // `integer`: all operators on integers, of which `product` and `dot` (dot4) have rates of their
-// own; `halves`: dot2, which is counted as nothing else. `widened`: narrow floats where they are
-// loaded. `rounding`: operators that floats are rounded to narrow ones by.
+// own; `halves`: dot2 and dot2_f16, which are counted as nothing else. `widened`: narrow floats
+// where they are loaded. `rounding`: operators that floats are rounded to narrow ones by.
 typedef struct {
   float fma, mul, add, div, cmp, special, integer, product, dot, halves, widened, rounding;
 } op_count;

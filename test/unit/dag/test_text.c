@@ -84,7 +84,8 @@ static void expressions_round_trip(void **state) {
       "cast.f32(cast.f8e5m2fnuz($x[i]) * 3.0:f8e5m2fnuz)", "cast.f32(cast.i4(i) - -8:i4)",
       "cast.f32(cast.i4(i) - 7:i4)", "cast.f32(cast.u4(i) - 1:u4)",
       "cast.f32(dot4(cast.i32(i), cast.i32(j) - 128:i32))", "dot2(cast.i32(i), 1065369472:i32)",
-      "cast.f32(bits(cast.bf16($x[i])) & 255:u16)", "cast.f32(bits(cast.f8e5m2($x[i])))"};
+      "dot2_f16(cast.i32(i), 1006648320:i32)", "cast.f32(bits(cast.bf16($x[i])) & 255:u16)",
+      "cast.f32(bits(cast.f8e5m2($x[i])))"};
   seer_arena *arena = seer_arena_create("test");
   for (size_t k = 0; k < SEER_COUNT_OF(bodies); k++) {
     const char *text = seer_arena_printf(arena,
