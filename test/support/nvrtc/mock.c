@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
   char name[256];
   unsigned n_items, n_args, group_bytes;
-  bool has_barriers;
+  bool waits;  // has barriers, or products of warps
 } kernel;
 
 static const int processors[] = {75, 80, 86, 89, 90};
@@ -114,7 +114,8 @@ static unsigned find_kernels(const char *text, kernel *out) {
     const char *body = strstr(at, ") {"), *end = next ? next : text + strlen(text);
     if (!body) return 0;
     k->n_args = count(at, body, "char *");
-    k->has_barriers = count(body, end, "BARRIER()") + count(body, end, "POISON(") > 0;
+    k->waits =
+        count(body, end, "BARRIER()") + count(body, end, "POISON(") + count(body, end, "mma_") > 0;
     for (const char *s = strstr(body, "__shared__ "); s && s < end;
          s = strstr(s + 1, "__shared__ ")) {
       unsigned bytes = 0;
@@ -143,7 +144,7 @@ static void put_table(FILE *to, const kernel *kernels, unsigned n, unsigned arch
       fprintf(to, "%s(char *)mock_args[%u]", a ? ", " : "", a);
     fprintf(to, "); }\nstatic void run_%u(void *const *args, unsigned block) {\n", k);
     fprintf(to, "  mock_run(call_%u, args, block, %u, %d);\n}\n", k, kernels[k].n_items,
-        kernels[k].has_barriers);
+        kernels[k].waits);
   }
   fprintf(to, "extern \"C\" const mock_kernel mock_kernels[] = {\n");
   for (unsigned k = 0; k < n; k++)

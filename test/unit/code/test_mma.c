@@ -2,14 +2,17 @@
 // each type of words; fragments that are wrong are seen; what not all items of a warp come to is
 // refused; and CUDA C of it is compiled by NVRTC where there are such products.
 // SEER_TEST: timeout=120 cost=10
+#include <dlfcn.h>
 #include <glob.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "code/gpu/build.h"
 #include "code/gpu/registers.h"
 #include "code/source/source.h"
 #include "code/vector/vector.h"
+#include "support/mock_cuda.h"
 #include "support/test.h"
 
 #define ROWS 16
@@ -448,6 +451,48 @@ static void nvrtc_compiles_it(void **state) {
   seer_nvrtc_close(nvrtc);
 }
 
+// ---- without a device: the mock of NVRTC makes C++ of the text, whose warps come together
+
+#define MOCK SEER_BUILD_DIR "/mock/libmock_nvrtc.so"
+
+static void run_image(scene *s, const seer_nvrtc_program *program) {
+  const char *folder;
+  must(seer_os_temp_dir("mma", s->arena, &folder));
+  const char *path = seer_os_path_join(s->arena, folder, "image.so");
+  must(seer_os_write_file(path, program->cubin, program->n_cubin_bytes));
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) fail_msg("%s", dlerror());
+  const mock_kernel *kernel = dlsym(library, "mock_kernels");
+  assert_non_null(kernel);
+  assert_int_equal(kernel->n_items, 32 * s->n_warps);
+  void *const args[] = {s->a, s->b, s->c, s->z};
+  for (uint32_t block = 0; block < BLOCKS; block++) kernel->run(args, block);
+  dlclose(library);
+  must(seer_os_remove_tree(folder));
+}
+
+static void cuda_is_run_without_a_device(void **state) {
+  (void)state;
+  seer_nvrtc *nvrtc;
+  seer_rng rng;
+  seer_rng_init(&rng, 111);
+  must(seer_nvrtc_open(MOCK, &nvrtc));
+  for (uint32_t k = 0; k < 2 * SEER_VEC_MMA_KIND_COUNT; k++) {
+    scene *s = open_scene((seer_vec_mma_kind)(k / 2), 32 * (1 + k % 3));
+    planted what = k % 2 == 0 ? RIGHT : ROWS_SWAPPED;
+    const char *texts[2] = {seer_source_prelude(seer_dialect_find("cuda"), s->arena)};
+    seer_nvrtc_program program;
+    fill(s, &rng, what != RIGHT);
+    must(seer_source_print(build(s, what), seer_dialect_find("cuda"), s->arena, &texts[1]));
+    must(seer_nvrtc_build(nvrtc, "mma", texts, 2, 80, s->arena, &program));
+    run_image(s, &program);
+    if (is_all_right(s) != (what == RIGHT))
+      fail_msg("kind %d, planted %d", (int)s->kind, (int)what);
+    seer_arena_destroy(s->arena);
+  }
+  seer_nvrtc_close(nvrtc);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_are_plain_products),
@@ -458,6 +503,7 @@ int main(void) {
       cmocka_unit_test(targets_say_whether_they_have_it),
       cmocka_unit_test(registers_are_counted),
       cmocka_unit_test(nvrtc_compiles_it),
+      cmocka_unit_test(cuda_is_run_without_a_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
