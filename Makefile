@@ -22,6 +22,7 @@
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make portable     the program as one archive for x86-64 machines on which nothing is installed (tool/portable.sh)
+#   make gpu-day      what only a GPU can judge, asked of the one that is here, SECONDS=1500 at most (tool/gpu_day.sh, doc/gpu.md)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS (of the build), TESTS (at once).
 BUILD ?= build
@@ -39,7 +40,7 @@ STUDY ?= $(BUILD)/study
 TESTS ?= $(shell expr $(JOBS) + 1)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
-.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models portable install configure clean
+.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models portable gpu-day install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -144,6 +145,10 @@ study-quick: all
 
 portable: deps all
 	@tool/portable.sh $(BUILD)
+
+SECONDS ?= 1500
+gpu-day: deps all
+	@tool/gpu_day.sh $(BUILD) $(SECONDS)
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -142,8 +142,10 @@ static seer_status spawn(seer_child *child, int own_fd) {
       .n_keep_fds = 1,
       .hidden_variable = SEER_FLEET_PASSWORD,
       .processors = child->processors};
-  options.max_memory_bytes =
-      (uint64_t)(seer_context_f64(home->context, SEER_OPT_MAX_MEMORY) * 0x1p30);
+  // CUDA's driver takes more addresses than the machine has memory, and starts with no fewer.
+  if (!device_flag)
+    options.max_memory_bytes =
+        (uint64_t)(seer_context_f64(home->context, SEER_OPT_MAX_MEMORY) * 0x1p30);
   return seer_os_spawn(&options, &child->process);
 }
 

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // Added to addresses of the host: no such address can be followed.
 #define ELSEWHERE (UINT64_C(1) << 56)
 #define MEMORY_BYTES (UINT64_C(80) << 30)
 #define MAX_PUSHED 16
+#define LEAST_ADDRESSES (UINT64_C(64) << 30)  // bytes
 #define LOG_OPTION 5
 #define LOG_BYTES_OPTION 6
 
@@ -138,6 +140,10 @@ int mockCudaAsk(int question) {
 API result cuInit(unsigned flags) {
   pthread_mutex_lock(&mock_lock);
   result is = mock_option("init", flags == 0 ? 0 : INVALID_VALUE);
+  // The driver maps so much that a process with 4 GiB of addresses has none (an H200, 580.159).
+  struct rlimit addresses;
+  if (is == 0 && getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < LEAST_ADDRESSES)
+    is = OUT_OF_MEMORY;
   if (is == 0 && begun != 0 && begun != getpid()) is = NOT_INITIALIZED;
   if (is == 0 && mock_option("devices", 1) == 0) is = NO_DEVICE;
   if (is == 0) begun = getpid();
