@@ -65,6 +65,9 @@ typedef struct {
   uint32_t dram_cycles, l2_cycles, l1_cycles, workgroup_cycles;
   uint32_t barrier_cycles, barrier_warp_cycles;
   double launch_s;  // from a kernel's end to the next one's work, in a captured graph or queue
+  // OpenCL on processors: a warp is the lanes of a vector, which the driver's compiler makes of
+  // items that follow each other, and a block's memory is memory as any other
+  bool items_are_lanes;
 } seer_target_gpu;
 
 typedef struct {

@@ -127,6 +127,13 @@ static inline bool seer_plan_is_gpu(const seer_rule_context *context) {
   return context->target->kind != SEER_TARGET_CPU;
 }
 
+// Whether tiles read arguments themselves: a block's memory is no nearer than those, so that a copy
+// would be work and a barrier (target.h, items_are_lanes).
+static inline bool seer_plan_is_unfetched(const seer_rule_context *context) {
+  return context->space == SEER_SPACE_FULL && seer_plan_is_gpu(context) &&
+      context->target->gpu.items_are_lanes;
+}
+
 // The result that everything made of `stage` ends in, if there is just one and it is a root; else
 // -1.
 int seer_plan_result(const seer_plan *plan, uint32_t stage);

@@ -13,7 +13,8 @@
 #define N_PAIRS 2000
 #define N_IN_PARTS 200
 
-static const char *const target_texts[] = {"cuda:h100", "cuda:v100", "opencl:generic"};
+static const char *const target_texts[] = {
+    "cuda:h100", "cuda:v100", "opencl:generic", "opencl:cpu"};
 
 #define JIT_EVERY 8  // of the programs: compiling takes longest
 

@@ -25,6 +25,7 @@
 #define MOST_EARLY 64.0  // registers of loads that are begun early
 #define ADDRESSES 2.0  // registers of an access's address
 #define SECTORS_A_CYCLE 4.0  // of the pipe that global accesses go through: 128 bytes
+#define LOADS_A_CYCLE 2.0  // of a processor behind OpenCL, vectors or lanes
 
 // ---- a statement
 
@@ -194,7 +195,7 @@ typedef struct {
 
 static void add_global(const shape *s, const seer_nest_access *access, const seer_warp_access *warp,
     double elems, const rounds *r, seer_kernel_profile *out, waits *w) {
-  double requests = elems / warp->wide * r->n_rounds;
+  double requests = elems / warp->wide * r->n_rounds * warp->issues;
   double bytes = elems / warp->run * warp->run_sectors * SEER_SECTOR_BYTES * r->n_rounds;
   double of_block = footprint(s->st, access, r->block) * access->elem_bytes;
   double asked = elems * access->elem_bytes * s->items * s->rounds * s->visits;
@@ -204,7 +205,9 @@ static void add_global(const shape *s, const seer_nest_access *access, const see
   out->requests += requests;
   out->sectors += requests * warp->sectors;
   out->l2_bytes += bytes;
-  out->turns += requests * max_d(1, warp->sectors / SECTORS_A_CYCLE);
+  bool has_lanes = s->gpu->items_are_lanes;
+  double turns = has_lanes ? 1 / LOADS_A_CYCLE : max_d(1, warp->sectors / SECTORS_A_CYCLE);
+  out->turns += requests * turns;
   double whole = footprint(s->st, access, r->all) * access->elem_bytes;
   if (access->is_write) {
     out->written_bytes += whole;
@@ -237,12 +240,13 @@ static void add_access(const shape *s, const seer_nest_access *access, const rou
   seer_warp_strides_of(s->st, access, &strides);
   seer_warp_access_make(s->st, access, &strides, s->first_written, s->gpu, &warp);
   double of_body, elems = touched_by_item(s, &strides, access, &of_body);
-  double requests = elems / warp.wide * r->n_rounds;
+  double requests = elems / warp.wide * r->n_rounds * warp.issues;
   double address = access->is_guarded ? ADDRESS_ISSUES + GUARD_ISSUES : ADDRESS_ISSUES;
   out->issues += requests;
-  if (!access->is_write && s->st->is_reduction) out->operands += of_body;
+  // What all lanes have in common is an operand in memory of the instruction that takes it.
+  if (!access->is_write && s->st->is_reduction && !warp.is_same) out->operands += of_body;
   if (is_global(access)) {
-    out->issues += requests * address;
+    out->issues += requests / warp.issues * address;
     add_global(s, access, &warp, elems, r, out, w);
     return;
   }

@@ -8,14 +8,19 @@
 #define MOST_WIDE_BYTES 16
 #define MOST_RUN 8  // elements: a sector of f32
 
-// Of a packed weight every loop that moves it is a dimension of its own, in the loops' order.
+// Of a packed weight every loop that moves it is a dimension of its own, in the loops' order; those
+// of a tile's items are last (lower/pack.c).
 static void strides_of_packed(
     const seer_nest_statement *st, const seer_nest_access *access, seer_warp_strides *out) {
+  bool is_tile = st->dealt.n_steps == 0;
   int64_t step = 1;
-  for (uint32_t l = st->n_loop; l-- > 0;) {
-    bool moves = access->loop_dim[l] != SEER_NEST_NO_DIM && access->loop_coef[l] != 0;
-    out->by[l] = moves ? step : 0;
-    if (moves) step *= st->loop[l].extent;
+  for (int of_items = 1; of_items >= 0; of_items--) {
+    for (uint32_t l = st->n_loop; l-- > 0;) {
+      if ((is_tile && st->loop[l].ann == SEER_LOOP_THREAD) != of_items) continue;
+      bool moves = access->loop_dim[l] != SEER_NEST_NO_DIM && access->loop_coef[l] != 0;
+      out->by[l] = moves ? step : 0;
+      if (moves) step *= st->loop[l].extent;
+    }
   }
 }
 
@@ -131,6 +136,28 @@ static uint32_t wide_of(const seer_nest_statement *st, const seer_nest_access *a
   return (uint32_t)(wide > 1 ? wide : 1);
 }
 
+// ---- lanes
+
+#define MOST_APART 3  // elements between lanes that a compiler takes whole vectors for
+#define GATHER_ISSUES 1.5  // of a lane that is loaded by itself: its address, and to where it goes
+
+// A vector's lanes are one load where they are neighbours, or all the same: as far as a compiler
+// knows that, which sees the item's number. Of several loops it is quotients and remainders.
+static double lane_issues(const seer_nest_statement *st, const seer_warp_strides *strides,
+    const seer_target_gpu *gpu, bool *out_is_same) {
+  uint32_t n_loop = 0;
+  int64_t by = 0;
+  for (uint32_t l = 0; l < st->n_loop; l++) {
+    if (!is_item_loop(st, l) || st->loop[l].extent == 1) continue;
+    n_loop++;
+    by = strides->by[l] ? strides->by[l] : by;
+  }
+  *out_is_same = by == 0;
+  if (by == 0) return 1;
+  if (n_loop == 1 && by > 0 && by <= MOST_APART) return (double)by;
+  return GATHER_ISSUES * gpu->warp_items;
+}
+
 void seer_warp_access_make(const seer_nest_statement *st, const seer_nest_access *access,
     const seer_warp_strides *strides, uint32_t first_written, const seer_target_gpu *gpu,
     seer_warp_access *out) {
@@ -138,7 +165,12 @@ void seer_warp_access_make(const seer_nest_statement *st, const seer_nest_access
   int64_t run = run_of(st, strides, first_written, &in_run);
   out->wide = wide_of(st, access, strides, run, in_run);
   out->run = (uint32_t)seer_min_i64(run, MOST_RUN);
-  out->turns = out->sectors = out->run_sectors = 1;
+  out->turns = out->sectors = out->run_sectors = out->issues = 1;
+  out->is_same = false;
+  if (gpu->items_are_lanes) {
+    out->wide = 1;
+    out->issues = lane_issues(st, strides, gpu, &out->is_same);
+  }
   places p;
   uint32_t n_items =
       gpu->warp_items < SEER_WARP_MOST_ITEMS ? gpu->warp_items : SEER_WARP_MOST_ITEMS;

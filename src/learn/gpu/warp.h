@@ -25,6 +25,9 @@ typedef struct {
   double turns;  // of the banks, of one access of a warp
   double sectors;  // that one access of a warp touches
   double run_sectors;  // that all accesses of such a run touch
+  // Instructions of one access; more than 1 where items are lanes that lie apart
+  double issues;
+  bool is_same;  // lanes: one place for all
 } seer_warp_access;
 
 // `n_written` loops inside the items' are written out, counted from the innermost one: neighbours

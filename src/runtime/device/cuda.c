@@ -98,6 +98,8 @@ static seer_cuda_code ask(
   out->n_processors = (uint32_t)processors;
   out->max_items = (uint32_t)items;
   out->clock_mhz = (uint32_t)khz / 1000;
+  out->is_cpu = false;
+  out->n_lanes = 0;
   out->group_bytes = (uint64_t)group_bytes;
   out->memory_bytes = memory_bytes;
   out->cache_bytes = (uint64_t)cache_bytes;

@@ -55,6 +55,7 @@ typedef struct {
   uint64_t group_bytes;  // of a block's memory
   uint64_t memory_bytes, cache_bytes;  // of the last level; 0: not known
   bool is_cpu;  // runs on processors of the host
+  uint32_t n_lanes;  // f32 of a vector of its processors; 0: not known
 } seer_device_info;
 
 // Numbers are in libraries.

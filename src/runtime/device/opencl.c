@@ -155,7 +155,8 @@ static seer_cl_code ask(const seer_opencl_api *api, const found *of, seer_device
       {SEER_CL_DEVICE_CLOCK, sizeof out->clock_mhz, &out->clock_mhz},
       {SEER_CL_DEVICE_GROUP_MEMORY, sizeof out->group_bytes, &out->group_bytes},
       {SEER_CL_DEVICE_MEMORY, sizeof out->memory_bytes, &out->memory_bytes},
-      {SEER_CL_DEVICE_CACHE, sizeof out->cache_bytes, &out->cache_bytes}};
+      {SEER_CL_DEVICE_CACHE, sizeof out->cache_bytes, &out->cache_bytes},
+      {SEER_CL_DEVICE_LANES, sizeof out->n_lanes, &out->n_lanes}};
   seer_cl_code c =
       ask_text(api->clGetDeviceInfo, of->id, SEER_CL_DEVICE_NAME, out->name, sizeof out->name);
   if (c == 0)

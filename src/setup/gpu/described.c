@@ -7,6 +7,8 @@
 
 #define MOST_PROCESSORS 4096  // these as the text form has them (text.c)
 #define MOST_BLOCK_ITEMS 1024
+#define LEAST_LANES 4  // else items are not made into vectors
+#define MOST_LANES 64
 #define LEAST_BLOCK_BYTES 1024
 #define MOST_BLOCK_BYTES (UINT64_C(1) << 30)
 
@@ -64,6 +66,8 @@ seer_status seer_gpu_of_described(
   if (kind == SEER_TARGET_CUDA) device = find_device(info->name, info->architecture);
   if (device)
     seer_gpu_of_device(device, out);
+  else if (info->is_cpu && info->n_lanes >= LEAST_LANES && info->n_lanes <= MOST_LANES)
+    seer_gpu_of_lanes(info->n_lanes, out);
   else if (kind == SEER_TARGET_OPENCL)
     seer_gpu_of_opencl(out);
   else if (!seer_gpu_of_architecture(info->architecture, out))

@@ -37,6 +37,7 @@ typedef struct {
   uint32_t n_fmas, f16_flops, bf16_flops, tf32_flops;
   double l2_cycle_bytes;
   bool is_measured;
+  uint32_t n_lanes;  // OpenCL: a processor with vectors of so many f32; 0: it is none
 } seer_gpu_device;
 
 extern const seer_gpu_device seer_gpu_table[];
@@ -46,6 +47,8 @@ void seer_gpu_of_device(const seer_gpu_device *device, seer_target *out);
 // A plain device of `architecture` (90 for sm_90); false: it is not known.
 bool seer_gpu_of_architecture(uint32_t architecture, seer_target *out);
 void seer_gpu_of_opencl(seer_target *out);  // the plain one
+// A plain one that is a processor with vectors of so many f32. OpenCL.
+void seer_gpu_of_lanes(uint32_t n_lanes, seer_target *out);
 
 // A device as its driver describes it: with its own numbers, and for what no driver says those of
 // the table's device where it is one, else of a plain one. Of one model all are the same target.

@@ -39,6 +39,7 @@
 #define CUDA_L2_CYCLE_BYTES 30
 // An assumption: OpenCL has no graphs to speak of, and queues take some microseconds.
 #define OPENCL_LAUNCH_S 5e-6
+#define LANES_LAUNCH_S 1e-5
 
 // ---- architectures
 
@@ -151,6 +152,29 @@ void seer_gpu_of_opencl(seer_target *out) {
       .launch_s = OPENCL_LAUNCH_S};
 }
 
+// Two pipes for vectors, of four instructions a cycle; a core orders its loads by itself, so that
+// little waits; a block is a task of the driver's threads, its items a loop, which a barrier cuts.
+void seer_gpu_of_lanes(uint32_t n_lanes, seer_target *out) {
+  seer_gpu_of_opencl(out);
+  seer_target_gpu *gpu = &out->gpu;
+  gpu->items_are_lanes = true;
+  gpu->warp_items = n_lanes;
+  gpu->n_fmas = 2 * n_lanes;
+  gpu->n_schedulers = 4;
+  gpu->max_processor_items = gpu->max_block_items;
+  gpu->max_processor_blocks = 1;
+  gpu->n_banks = n_lanes;
+  gpu->workgroup_cycle_bytes = 2 * sizeof(float) * n_lanes;
+  gpu->dram_gbs = 20;
+  gpu->dram_cycles = 100;
+  gpu->l2_cycles = 10;
+  gpu->l1_cycles = 2;
+  gpu->workgroup_cycles = 2;
+  gpu->barrier_cycles = 20;
+  gpu->barrier_warp_cycles = 20;
+  gpu->launch_s = LANES_LAUNCH_S;
+}
+
 // ---- devices
 
 // Clock: the published boost clock, which is also what the published TFLOP/s are of. Of an H100 the
@@ -162,20 +186,22 @@ void seer_gpu_of_opencl(seer_target *out) {
 // are at full speed.
 const seer_gpu_device seer_gpu_table[] = {
     // name, kind, model, sm, processors, GHz, MiB, GB/s, FMAs, f16, bf16, tf32, bytes from L2,
-    // measured
-    {"cuda:v100", SEER_TARGET_CUDA, "NVIDIA V100 SXM2", 70, 80, 1.53, 6, 900, 0, 0, 0, 0, 26,
-        false},
-    {"cuda:t4", SEER_TARGET_CUDA, "NVIDIA T4", 75, 40, 1.59, 4, 320, 0, 1024, 0, 0, 0, false},
+    // measured, lanes
+    {"cuda:v100", SEER_TARGET_CUDA, "NVIDIA V100 SXM2", 70, 80, 1.53, 6, 900, 0, 0, 0, 0, 26, false,
+        0},
+    {"cuda:t4", SEER_TARGET_CUDA, "NVIDIA T4", 75, 40, 1.59, 4, 320, 0, 1024, 0, 0, 0, false, 0},
     {"cuda:a100", SEER_TARGET_CUDA, "NVIDIA A100 SXM 80GB", 80, 108, 1.41, 40, 2039, 0, 0, 0, 0, 47,
-        false},
+        false, 0},
     {"cuda:rtx4090", SEER_TARGET_CUDA, "NVIDIA GeForce RTX 4090", 89, 128, 2.52, 72, 1008, 0, 0, 0,
-        0, 0, false},
+        0, 0, false, 0},
     {"cuda:h100", SEER_TARGET_CUDA, "NVIDIA H100 SXM 80GB", 90, 132, 1.98, 50, 3350, 0, 3785, 3785,
-        1893, 33.7, false},
+        1893, 33.7, false, 0},
     {"cuda:h200", SEER_TARGET_CUDA, "NVIDIA H200", 90, 132, 1.98, 60, 4497, 125, 2660, 2660, 1330,
-        33.7, true},
+        33.7, true, 0},
     {"opencl:generic", SEER_TARGET_OPENCL, "generic OpenCL device", 0, 16, 1.5, 2, 200, 0, 0, 0, 0,
-        0, false},
+        0, false, 0},
+    {"opencl:cpu", SEER_TARGET_OPENCL, "processors behind OpenCL", 0, 8, 3, 2, 20, 0, 0, 0, 0, 0,
+        false, 8},
 };
 const size_t seer_gpu_table_count = SEER_COUNT_OF(seer_gpu_table);
 
@@ -183,7 +209,9 @@ static uint32_t either(uint32_t own, uint32_t usual) { return own ? own : usual;
 
 void seer_gpu_of_device(const seer_gpu_device *device, seer_target *out) {
   bool is_known = true;
-  if (device->kind == SEER_TARGET_OPENCL)
+  if (device->n_lanes > 0)
+    seer_gpu_of_lanes(device->n_lanes, out);
+  else if (device->kind == SEER_TARGET_OPENCL)
     seer_gpu_of_opencl(out);
   else
     is_known = seer_gpu_of_architecture(device->architecture, out);

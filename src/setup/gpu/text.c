@@ -45,6 +45,7 @@ static const seer_field gpu_fields[] = {
     SEER_FIELD("barrier-cycles", COUNT, gpu.barrier_cycles, 0, 100000),
     SEER_FIELD("barrier-warp-cycles", COUNT, gpu.barrier_warp_cycles, 0, 100000),
     SEER_FIELD("launch-s", RATE, gpu.launch_s, 0, 1),
+    SEER_FIELD("lanes", FLAG, gpu.items_are_lanes, 0, 1),
     SEER_FIELD("measured", FLAG, is_measured, 0, 1),
 };
 _Static_assert(SEER_COUNT_OF(gpu_fields) <= SEER_FIELDS_MAX, "room for what was given");
@@ -217,7 +218,7 @@ uint64_t seer_gpu_feature_key(const seer_target *target, uint64_t h) {
   const uint64_t facts[] = {gpu->architecture, gpu->warp_items, gpu->max_block_items,
       gpu->n_registers, gpu->max_item_registers, gpu->block_bytes, gpu->max_block_bytes};
   for (size_t i = 0; i < SEER_COUNT_OF(facts); i++) h = seer_hash_u64(facts[i], h);
-  return h;
+  return gpu->items_are_lanes ? seer_hash_u64(1, h) : h;
 }
 
 uint64_t seer_gpu_key(const seer_target *target, uint64_t h) {

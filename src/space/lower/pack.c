@@ -1,7 +1,7 @@
-// pack.c - weights in the order in which a schedule reads them: of a tiled stage on a processor
-// that of its loops; of what a GPU's block fetches, all of a step's elements one behind the other,
-// in the order in which they are dealt out, zeros where the weight ends, and the steps of a block
-// behind each other.
+// pack.c - weights in the order in which a schedule reads them: of a tiled stage that of its loops,
+// those of items last, which read neighbours at the same time; of what a GPU's block fetches, all
+// of a step's elements one behind the other, in the order in which they are dealt out, zeros where
+// the weight ends, and the steps of a block behind each other.
 #include <string.h>
 
 #include "space/lower/lower.h"
@@ -15,11 +15,13 @@ static const seer_loop_node *loop_of(const seer_lower *lower, uint32_t var) {
 // Dimensions of the pack for the loops around this place that have a stride in a source dimension.
 static void add_loops(const seer_lower *lower, const int64_t *stride, const uint8_t *dim_of,
     seer_pack *out, seer_expr *out_index) {
-  for (uint32_t place = 0; place < lower->n_for; place++) {
-    if (stride[place] == 0) continue;
-    out_index[out->n] = seer_expr_var(&lower->loop->expr, lower->scope[place]);
-    out->dim[out->n++] =
-        (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
+  for (int of_items = 0; of_items < 2; of_items++) {
+    for (uint32_t place = 0; place < lower->n_for; place++) {
+      const seer_loop_node *loop = loop_of(lower, lower->scope[place]);
+      if (stride[place] == 0 || (loop->ann == SEER_LOOP_THREAD) != of_items) continue;
+      out_index[out->n] = seer_expr_var(&lower->loop->expr, lower->scope[place]);
+      out->dim[out->n++] = (seer_pack_dim){dim_of[place], stride[place], loop->extent};
+    }
   }
 }
 

@@ -44,6 +44,7 @@ static seer_rule_answer apply(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   if (!seer_plan_needs_tiling(plan, stage) || plan->stage[stage].is_read_cached)
     return SEER_RULE_SKIP;
+  if (seer_plan_is_unfetched(context)) return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_next(context, plan, stage, NULL);
   const seer_access_table *table = plan->dag->access;
   uint32_t n = 0, seen[SEER_DAG_MAX_BUFFERS], n_seen = 0;

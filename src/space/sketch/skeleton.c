@@ -469,8 +469,8 @@ seer_sketch *seer_skeleton_build(
     }
     if (stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL && !is_gpu)
       stage->matrix_depth = (uint8_t)seer_matrix_depth_of(dag, s, context->target);
-    bool packs = is_gpu ? stage->role == SEER_ROLE_FETCH && context->space == SEER_SPACE_FULL
-                        : stage->role == SEER_ROLE_TILED;
+    bool packs = stage->role == SEER_ROLE_TILED && (!is_gpu || seer_plan_is_unfetched(context));
+    packs |= is_gpu && context->space == SEER_SPACE_FULL && stage->role == SEER_ROLE_FETCH;
     stage->pack_weights = packs && has_packable(plan, s);
   }
   // Knobs come stage by stage; the fallback stops adding them well before the limit.

@@ -11,7 +11,8 @@
 
 enum { DRAFTS = 1500 };
 
-static const char *const target_texts[] = {"cuda:h200", "cuda:sm_70", "opencl:generic"};
+static const char *const target_texts[] = {
+    "cuda:h200", "cuda:sm_70", "opencl:generic", "opencl:cpu"};
 
 static const char *const dags[] = {
     "dag conv {\n  input $x f32[1, 112, 112, 64]\n  weight $w f32[128, 3, 3, 64]\n"
@@ -87,6 +88,31 @@ static void it_is_allowed_and_no_worse_than_a_default(void **state) {
   }
 }
 
+// Lanes that are neighbours are one load, of an operand that none of them moves there is one, and
+// what lies apart is loaded one by one; what stands in two loops of items is taken for that.
+static void lanes_are_neighbours(void **state) {
+  (void)state;
+  static const char *const splits[] = {
+      "split C.m 1:1 2:1 3:1 4:6\n split C.n 1:1 2:128 3:1 4:1\n",  // the best of them
+      "split C.m 1:1 2:4 3:1 4:6\n split C.n 1:1 2:32 3:1 4:1\n",
+      "split C.m 1:1 2:126 3:1 4:1\n split C.n 1:1 2:1 3:1 4:6\n"};
+  scene s = scene_of("opencl:cpu");
+  make_lists(&s);
+  const seer_sketch_list *list = s.list[1];
+  double best = 0;
+  for (size_t k = 0; k < SEER_COUNT_OF(splits); k++) {
+    seer_schedule schedule;
+    const char *text = seer_arena_printf(s.arena, "sched \"%s\" {\n %s split C.k 1:1 2:1\n}\n",
+        list->sketch[0]->signature, splits[k]);
+    must(seer_schedule_parse(list, "lanes", text, strlen(text), &schedule));
+    const seer_nest *nest = nest_of(&s, list, &schedule);
+    double seconds = seer_analytic_seconds(nest, &s.target);
+    assert_true(seconds > best);
+    if (k == 0) best = seconds;
+  }
+  seer_arena_destroy(s.arena);
+}
+
 static void packed_weights_are_limited(void **state) {
   (void)state;
   scene s = scene_of("cuda:h200");
@@ -109,6 +135,6 @@ static void packed_weights_are_limited(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_allowed_and_no_worse_than_a_default),
-      cmocka_unit_test(packed_weights_are_limited)};
+      cmocka_unit_test(lanes_are_neighbours), cmocka_unit_test(packed_weights_are_limited)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static void check_rows(
 
 static void rows_are_finite(void **state) {
   (void)state;
-  static const char *const names[] = {"cuda:h200", "cuda:v100", "opencl:generic"};
+  static const char *const names[] = {"cuda:h200", "cuda:v100", "opencl:generic", "opencl:cpu"};
   uint32_t n = 0;
   for (uint32_t m = 0; m < SEER_COUNT_OF(names); m++) {
     for (uint32_t i = 0; i < learn_nets_count + 20; i++) {

@@ -55,6 +55,31 @@ static void pipes_and_warps(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Of lanes: a block is a task; what there are no registers for comes and goes with each term.
+static void lanes_and_registers(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = device(arena);
+  target.gpu.items_are_lanes = true;
+  target.gpu.warp_items = 16;
+  target.gpu.n_fmas = 64;
+  const seer_target_gpu *gpu = &target.gpu;
+  seer_kernel_profile k = {.blocks = 10, .items = 16, .warps = 1, .resident = 1};
+  near(seer_kernel_cycles(&k, gpu), 300, "a block");
+  k.issues = 4000;  // one warp has all that a core can begin
+  near(seer_kernel_cycles(&k, gpu), 1300, "a vector");
+  k.sums = 28;
+  k.operands = 3;
+  k.fmas = 2800;
+  near(seer_kernel_cycles(&k, gpu), 1300, "as many registers as there are");
+  k.operands = 13;
+  near(seer_kernel_cycles(&k, gpu), 1300 + 2 * 10 * 100 / 4.0, "ten too few");
+  target.gpu.warp_items = 8;  // of 16
+  target.gpu.n_fmas = 32;
+  near(seer_kernel_cycles(&k, gpu), 1300 + 2 * 26 * 100 / 4.0, "half of them");
+  seer_arena_destroy(arena);
+}
+
 static void waits_and_waves(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
@@ -144,7 +169,7 @@ static void blocks_in_hand(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(pipes_and_warps),
-      cmocka_unit_test(waits_and_waves), cmocka_unit_test(kernels_follow_each_other),
-      cmocka_unit_test(blocks_in_hand)};
+      cmocka_unit_test(lanes_and_registers), cmocka_unit_test(waits_and_waves),
+      cmocka_unit_test(kernels_follow_each_other), cmocka_unit_test(blocks_in_hand)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,6 +307,37 @@ static void opencl_is_as_described(void **state) {
   assert_int_equal(t.gpu.n_processors, 1);
 }
 
+static void processors_have_lanes(void **state) {
+  (void)state;
+  seer_device_info info = {.name = "Some processor",
+      .n_processors = 2,
+      .max_items = 8192,
+      .group_bytes = 262144,
+      .is_cpu = true,
+      .n_lanes = 16};
+  seer_target t = described(SEER_TARGET_OPENCL, &info);
+  assert_true(t.gpu.items_are_lanes);
+  assert_int_equal(t.gpu.warp_items, 16);
+  assert_int_equal(t.gpu.max_block_items, 1024);
+  seer_target again = parse(seer_target_print(&t, arena));
+  assert_true(again.gpu.items_are_lanes && seer_target_key(&again) == seer_target_key(&t));
+  // Their code is no GPU's: neither are their records.
+  again.gpu.items_are_lanes = false;
+  assert_true(seer_target_feature_key(&again) != seer_target_feature_key(&t));
+  assert_true(seer_target_key(&again) != seer_target_key(&t));
+  // A GPU with vectors, a processor without, one with more than vectors have.
+  info.is_cpu = false;
+  assert_false(described(SEER_TARGET_OPENCL, &info).gpu.items_are_lanes);
+  info.is_cpu = true;
+  static const uint32_t none[] = {0, 1, 2, 65, UINT32_MAX};
+  for (size_t k = 0; k < SEER_COUNT_OF(none); k++) {
+    info.n_lanes = none[k];
+    assert_false(described(SEER_TARGET_OPENCL, &info).gpu.items_are_lanes);
+  }
+  assert_true(parse("opencl:cpu").gpu.items_are_lanes);
+  assert_int_equal(parse("opencl:cpu").gpu.warp_items, 8);
+}
+
 static void cuda_is_as_described(void **state) {
   (void)state;
   seer_device_info info = {.name = "NVIDIA H200",
@@ -436,6 +467,7 @@ int main(void) {
       cmocka_unit_test(keys_see_what_they_should),
       cmocka_unit_test(numbers_name_devices_here),
       cmocka_unit_test(opencl_is_as_described),
+      cmocka_unit_test(processors_have_lanes),
       cmocka_unit_test(cuda_is_as_described),
       cmocka_unit_test(what_serves_cpus_refuses_others),
       cmocka_unit_test(keys_of_cpus_stay),

@@ -75,6 +75,29 @@ static void schedules_are_text(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Where a block's memory is memory as any other, tiles read arguments, and weights are packed as
+// they read them; Ansor's space is as published.
+static void lanes_fetch_nothing(void **state) {
+  (void)state;
+  static const char text[] =
+      "dag product {\n  input $A f32[64, 96]\n  weight $W f32[96, 64]\n"
+      "  stage C role anchor [m<64, n<64] sum[k<96] = $A[m, k] * $W[k, n]\n  output $C\n}\n";
+  for (seer_space_kind space = SEER_SPACE_FULL; space < SEER_SPACE_COUNT; space++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_target target = gpu("opencl:cpu", arena);
+    seer_sketch_list *list = space_sketches(arena, space_parse(arena, text), &target, space);
+    for (uint32_t i = 0; i < list->n; i++) {
+      bool fetches = strstr(list->sketch[i]->signature, "fetch") != NULL;
+      if (fetches != (space == SEER_SPACE_ANSOR)) fail_msg("%s", list->sketch[i]->signature);
+      bool packs = false;
+      for (uint32_t s = 0; s < list->sketch[i]->dag->n_stage; s++)
+        packs |= list->sketch[i]->stage[s].pack_weights;
+      if (i == 0) assert_int_equal(packs, space == SEER_SPACE_FULL);
+    }
+    seer_arena_destroy(arena);
+  }
+}
+
 // ---- split K
 
 // Which numbers of parts there are: divisors, and powers of two where there is none near.
@@ -211,6 +234,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(signatures_are_these),
       cmocka_unit_test(schedules_are_text),
+      cmocka_unit_test(lanes_fetch_nothing),
       cmocka_unit_test(parts_are_these),
       cmocka_unit_test(parts_are_blocks),
       cmocka_unit_test(limits_are_arithmetic),
