@@ -435,7 +435,6 @@ const seer_target *seer_context_target(const seer_context *context) {
 }
 
 void seer_context_set_target(seer_context *context, const seer_target *target) {
-  SEER_ASSERT(target->kind == SEER_TARGET_CPU, "kind %d", (int)target->kind);
   context->target = *target;
   context->has_target = true;
 }

@@ -105,9 +105,9 @@ SEER_MUST_USE seer_status seer_context_measure_target(seer_context *context);
 // What option DEVICES names; none: nothing was named. Found with the target.
 const seer_device_list *seer_context_devices(const seer_context *context);
 // NULL before seer_context_find_target or seer_context_set_target. A CPU, unless
-// seer_context_find_any_target was asked.
+// seer_context_find_any_target was asked, or another was set.
 const seer_target *seer_context_target(const seer_context *context);
-// A CPU's. Copied, strings kept.
+// Copied, strings kept.
 void seer_context_set_target(seer_context *context, const seer_target *target);
 
 // Log levels by topic: SEER_LOG=search:2,measure:1. Lines go to stderr. Level 0 is always said:

@@ -38,9 +38,19 @@ static seer_status emit(const seer_compile_request *r, const seer_network *netwo
   return seer_emit_kernels(&request, arena, out);
 }
 
+// Kernels as files are no library that could be run and held against f32.
+static seer_status check_precision(const seer_context *context) {
+  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
+  if (strcmp(precision, "f32") == 0) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "--precision %s: what it changes in the outputs is judged of libraries (--emit so or obj), "
+      "not of kernels",
+      precision);
+}
+
 seer_status seer_compile_kernels(
     const seer_compile_request *r, seer_arena *arena, seer_emitted *out) {
-  SEER_TRY(seer_precise_check(r->context));
+  SEER_TRY(check_precision(r->context));
   // Before a network is read, which may take long.
   SEER_TRY(seer_emit_check(
       seer_context_target(r->context), seer_context_str(r->context, SEER_OPT_NVRTC), r->folder));

@@ -34,7 +34,7 @@ SEER_MUST_USE seer_status seer_compile(
 //   request  the target is a GPU; `kind` is not looked at
 //   out      its text is in `arena`
 // Errors: those of loading, of sketches and of seer_emit_kernels; UNSUPPORTED --precision
-// other than f32, which is judged by runs.
+// other than f32, which is judged by runs of libraries.
 SEER_MUST_USE seer_status seer_compile_kernels(
     const seer_compile_request *request, seer_arena *arena, seer_emitted *out);
 

@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "choose/tables.h"
 #include "library/contest.h"
+#include "measure/measure.h"
 #include "models/models.h"
 
 // What `auto` gives accuracy up for: estimates stand within 5 % of what is measured, and a gain
@@ -36,18 +37,9 @@ static seer_status load(seer_precise *p, const char *model, seer_dtype dtype) {
   return SEER_OK;
 }
 
-seer_status seer_precise_check(const seer_context *context) {
-  if (seer_context_target(context)->kind == SEER_TARGET_CPU) return SEER_OK;
-  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
-  if (strcmp(precision, "f32") == 0) return SEER_OK;
-  return SEER_FAIL(UNSUPPORTED,
-      "--precision %s: what it changes in the outputs is not judged for GPUs yet", precision);
-}
-
 seer_status seer_precise_open(
     seer_context *context, const char *model, seer_arena *arena, seer_precise *out) {
   *out = (seer_precise){.context = context, .arena = arena, .text = "", .report = ""};
-  SEER_TRY(seer_precise_check(context));
   const char *word = seer_context_str(context, SEER_OPT_PRECISION);
   seer_dtype asked = SEER_DTYPE_F32;
   out->is_auto = !seer_dtype_parse(word, &asked);
@@ -138,15 +130,18 @@ static seer_status build_quietly(
   return status;
 }
 
-static bool runs_here(const seer_target *target) {
-  seer_status status = seer_target_check_here(target);
+// Of a GPU: what --devices names, or the driver's first one.
+static bool runs_here(const seer_precise *p) {
+  const seer_target *target = seer_context_target(p->context);
+  seer_status status = target->kind == SEER_TARGET_CPU ? seer_target_check_here(target)
+                                                       : seer_measure_check_devices(p->context);
   bool runs = !status;
   seer_status_free(status);
   return runs;
 }
 
 // For this machine, untuned.
-static seer_status build_for_here(const seer_precise *p, const seer_version *v) {
+static seer_status build_for_processors(const seer_precise *p, const seer_version *v) {
   const seer_target own = *seer_context_target(p->context);
   seer_target here;
   seer_choice *choices = NULL;
@@ -173,8 +168,7 @@ static seer_status build(seer_precise *p, seer_version *v) {
   if (v->folder) return SEER_OK;
   if (!p->folder) SEER_TRY(make_folder(p));
   v->folder = seer_os_path_join(p->arena, p->folder, name_of(v));
-  return runs_here(seer_context_target(p->context)) ? build_quietly(p, v, v->choices)
-                                                    : build_for_here(p, v);
+  return runs_here(p) ? build_quietly(p, v, v->choices) : build_for_processors(p, v);
 }
 
 // A run that these inputs end, at a side of an If that could not be built, is no answer.
@@ -201,10 +195,16 @@ static seer_status compare(seer_precise *p, seer_version *v) {
   return compare_built(p, v, v->folder);
 }
 
+// Of a GPU it says where both have run.
 static const char *deviations_text(
     const seer_precise *p, const seer_version *v, const char *state) {
-  return seer_arena_printf(p->arena, "%s against f32%s, on the same inputs:\n%s", name_of(v), state,
-      seer_deviations_text(&v->deviations, p->arena));
+  const seer_target *target = seer_context_target(p->context);
+  const char *where = target->kind == SEER_TARGET_CPU ? ""
+      : !runs_here(p) ? ", code for processors in place of the target's"
+                      : seer_arena_printf(p->arena, ", both on this machine's %s",
+                            seer_target_kind_name(target->kind));
+  return seer_arena_printf(p->arena, "%s against f32%s%s, on the same inputs:\n%s", name_of(v),
+      state, where, seer_deviations_text(&v->deviations, p->arena));
 }
 
 // NULL: within --tolerance.
@@ -334,7 +334,7 @@ seer_status seer_precise_take(seer_precise *p, seer_precise_how how) {
 // A build says with dumps what it does; what was judged was built without. It is moved once.
 static bool is_built(const seer_precise *p, seer_build_kind kind) {
   return p->taken->folder && kind == SEER_BUILD_LIBRARY && p->work.path &&
-      seer_os_exists(p->taken->folder) && runs_here(seer_context_target(p->context)) &&
+      seer_os_exists(p->taken->folder) && runs_here(p) &&
       !*seer_context_str(p->context, SEER_OPT_DUMP);
 }
 

@@ -9,8 +9,9 @@
 //   write    the library of what was taken
 //   finish   of a tuning, in place of write: the same as take of the library that it has made
 //
-// What is compared is code that runs on this machine: of the target where its code does, else of
-// the machine's own (what is rounded is decided in the graph, and code adds f32's roundings only).
+// What is compared is code that runs on this machine: of the target where its code does (of a GPU:
+// where its driver has a device), else of the machine's own processors (what is rounded is decided
+// in the graph, and code adds f32's roundings only). Both are always of the same kind.
 // A refusal leaves the output folder as it was: nothing is written there before that, and a tuning
 // finishes what it has written elsewhere.
 //
@@ -63,9 +64,6 @@ typedef struct {
   double own_s, f32_s;  // by finish: a run of `taken` and of f32, in turns; 0: not timed
 } seer_precise;
 
-// UNSUPPORTED: a precision other than f32 for a GPU, where what it changes is not judged. Part of
-// open.
-SEER_MUST_USE seer_status seer_precise_check(const seer_context *context);
 // `model` as seer_front_load takes it. To be closed whatever it returns. At f32 nothing but that is
 // loaded, and nothing of what follows has anything to do.
 SEER_MUST_USE seer_status seer_precise_open(

@@ -44,7 +44,6 @@ def refusals(folder):
     refused(folder, "named twice", "--target", "opencl:generic", "--devices", "opencl:0,opencl:0")
     refused(folder, "there is no device opencl:7 here", "--target", "opencl:generic", "--devices", "opencl:7")
     refused(folder, "--fleet: devices of kind opencl", "--target", "opencl:generic", "--fleet", "redis://127.0.0.1:1")
-    refused(folder, "--precision auto: what it changes in the outputs is not judged for GPUs yet", "--target", "opencl:generic", "--precision", "auto")
     refused(folder, "nothing can be timed on cuda here", "--target", "cuda:sm_90", LD_LIBRARY_PATH=os.path.join(BUILD, "mock"), MOCK_CUDA="init=999")
 
 
@@ -62,6 +61,26 @@ def tuned(folder, target, name, trials, n_least, **environment):
     done = run("compile", "mlp", "--target", target, "-o", out + "2", folder=folder, **environment)
     n = int(done.stderr.split()[0]) if done.returncode == 0 else -1
     check(n >= n_least, f"compile for {target}: {done.stderr}")
+
+
+def precise(folder, target, where, **environment):
+    """A lower precision is held against f32 by runs, and the library says which one it is of."""
+    out = os.path.join(folder, "precise-" + where.split()[-1])
+    done = run("compile", "mlp", "--target", target, "--precision", "bf16", "-o", out, folder=folder, **environment)
+    check(done.returncode == 0 and f"bf16 against f32, {where}, on the same inputs" in done.stderr, f"{target}: {done.returncode} {done.stderr}")
+    check("max error 0 (0 of" not in done.stderr and "max error" in done.stderr, f"{target}: nothing is rounded: {done.stderr}")
+    with open(os.path.join(out, "model.json")) as described:
+        check(json.load(described).get("precision") == "bf16", f"{target}: the library does not say its precision")
+    done = run("compile", "mlp", "--target", target, "--precision", "bf16", "--tolerance", "1e-5", "-o", out + "-fine", folder=folder, **environment)
+    check(done.returncode == 1 and "no library is written" in done.stderr and not os.path.exists(out + "-fine"), f"{target} --tolerance: {done.stderr}")
+
+
+def precise_tuned(folder):
+    out = os.path.join(folder, "precise-tuned")
+    done = run("tune", "mlp", "--target", "opencl:generic", "--precision", "f16", "--trials", 4, "-o", out, folder=folder)
+    check(done.returncode == 0 and "f16 against f32, both untuned, both on this machine's opencl" in done.stderr, f"tune: {done.returncode} {done.stderr[-900:]}")
+    done = run("verify", os.path.join(out, "model.so"), "mlp", folder=folder)
+    check(done.returncode == 0 and "f16 against f32: max error" in done.stdout, f"verify: {done.stdout}{done.stderr}")
 
 
 def device_runners():
@@ -112,7 +131,11 @@ def main():
     try:
         mock = {"LD_LIBRARY_PATH": os.path.join(BUILD, "mock"), "SEER_NVRTC": os.path.join(BUILD, "mock", "libmock_nvrtc.so")}
         tuned(folder, "cuda:sm_90", "cuda", 4, 0, **mock)
+        precise(folder, "cuda:sm_90", "both on this machine's cuda", **mock)
+        precise(folder, "cuda:sm_90", "code for processors in place of the target's", LD_LIBRARY_PATH=mock["LD_LIBRARY_PATH"], MOCK_CUDA="init=999")
         if has_opencl(folder):
+            precise(folder, "opencl:generic", "both on this machine's opencl")
+            precise_tuned(folder)
             refusals(folder)
             tuned(folder, "opencl:generic", "opencl", 12, 1)
             killed(folder)

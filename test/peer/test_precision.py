@@ -135,15 +135,15 @@ def attention():
     return net
 
 
-def check(build, kind):
+def check(build, kind, levels=LEVELS, flags=()):
     net = build()
     value, error = bounds(net, kind)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.onnx")
         onnx.save(net.model(), path)
-        for level in LEVELS:
+        for level in levels:
             at = os.path.join(folder, "out" + level)
-            familyseer("compile", path, "-o", at, level, "--precision", kind)
+            familyseer("compile", path, "-o", at, level, "--precision", kind, *flags)
             answers = os.path.join(at, "answers")
             os.mkdir(answers)
             got = run_ours(at, net.feeds, answers, 2)
@@ -173,4 +173,5 @@ def is_as_before():
 
 BUILDS = (product, dense, convolutions, attention)
 TESTS = [(f"{b.__name__}.{k}", lambda b=b, k=k: check(b, k)) for b in BUILDS for k in UNIT]
-run_tests([*TESTS, ("as_before", is_as_before)])
+if __name__ == "__main__":
+    run_tests([*TESTS, ("as_before", is_as_before)])
