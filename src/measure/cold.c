@@ -7,7 +7,9 @@
 
 double seer_measure_cold_bytes(const seer_target *target, uint64_t network_weight_bytes) {
   double l2 = (double)target->l2_bytes * target->threads, l3 = (double)target->l3_bytes;
-  double most = COLD_FACTOR * (l3 > l2 ? l3 : l2), all = (double)network_weight_bytes;
+  double last = l3 > l2 ? l3 : l2;
+  if (target->kind != SEER_TARGET_CPU) last = (double)target->gpu.l2_bytes;
+  double most = COLD_FACTOR * last, all = (double)network_weight_bytes;
   return all < most ? all : most;
 }
 
