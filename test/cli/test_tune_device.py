@@ -108,7 +108,8 @@ def killed(folder):
                     n_killed[0] += 1
                 except OSError:
                     pass
-            stop.wait(1.5)
+            # The first one as soon as it is there, however short the tuning is.
+            stop.wait(1.5 if n_killed[0] else 0.02)
 
     thread = threading.Thread(target=kill)
     started = time.monotonic()
