@@ -1,5 +1,5 @@
 """Whole networks on an OpenCL device, against ONNX Runtime: steps of the host between kernels, loops, branches, outputs whose size a run
-finds, several sets of shapes. Kernels are PoCL's here, so few and small ones. `make check-gpu` (CHECK_FULL=1) has all cases of the tests
+finds, several sets of shapes. Kernels are PoCL's here, so few and small ones. `make check-full` (CHECK_FULL=1) has all cases of the tests
 that these are from. SEER_TEST: timeout=900 cost=55"""
 import os
 import sys
