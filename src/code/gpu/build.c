@@ -27,13 +27,6 @@ static const seer_dialect *dialect_of(seer_kernel_format format) {
   return seer_dialect_find(format == SEER_KERNEL_CUDA_C ? "cuda" : "opencl");
 }
 
-static bool has_mma(const seer_vec_code *code) {
-  for (uint32_t id = 1; id < code->n; id++) {
-    if (code->node[id].op == SEER_VEC_MMA) return true;
-  }
-  return false;
-}
-
 seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_format format, const char *symbol,
     seer_arena *arena, seer_kernel *out) {
   SEER_ASSERT(format == SEER_KERNEL_OPENCL_C || format == SEER_KERNEL_CUDA_C, "format %s",
@@ -47,7 +40,7 @@ seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_format format, con
   if (!status) status = seer_source_print(code, dialect_of(format), arena, &text);
   if (!status) {
     out->format = format;
-    out->has_mma = has_mma(code);
+    out->has_mma = seer_vec_has_mma(code);
     out->object = text;
     out->n_object_bytes = strlen(text);
   }

@@ -441,12 +441,9 @@ static void put_heading(seer_source *s) {
 }
 
 static seer_status check_mma(const seer_vec_code *code, const seer_dialect *dialect) {
-  for (uint32_t id = 1; id < code->n && !dialect->has_mma; id++) {
-    if (code->node[id].op == SEER_VEC_MMA)
-      return SEER_FAIL(UNSUPPORTED, "%s: dialect %s has no products of warps (%s)",
-          code->loop->name, dialect->name, seer_vec_ops[SEER_VEC_MMA].text);
-  }
-  return SEER_OK;
+  if (dialect->has_mma || !seer_vec_has_mma(code)) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED, "%s: dialect %s has no products of warps (%s)", code->loop->name,
+      dialect->name, seer_vec_ops[SEER_VEC_MMA].text);
 }
 
 static seer_status check_lanes(const seer_vec_code *code, const seer_dialect *dialect) {

@@ -298,6 +298,13 @@ seer_vec seer_vec_mma(
   return append(b, &node);
 }
 
+bool seer_vec_has_mma(const seer_vec_code *code) {
+  for (uint32_t id = 1; id < code->n; id++) {
+    if (code->node[id].op == SEER_VEC_MMA) return true;
+  }
+  return false;
+}
+
 seer_vec seer_vec_part(seer_vec_builder *b) {
   seer_vec_node node = {.op = SEER_VEC_PART, .elem = SEER_VEC_I64, .lanes = 1};
   return append(b, &node);

@@ -229,6 +229,8 @@ seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes)
 seer_vec seer_vec_mma(
     seer_vec_builder *b, seer_vec_mma_kind kind, seer_vec c, seer_vec x, seer_vec y);
 
+bool seer_vec_has_mma(const seer_vec_code *code);
+
 seer_vec seer_vec_part(seer_vec_builder *b);
 seer_vec seer_vec_item(seer_vec_builder *b);
 seer_vec seer_vec_buffer(seer_vec_builder *b, uint32_t buf);

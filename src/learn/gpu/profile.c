@@ -193,9 +193,14 @@ typedef struct {
   double n_rounds;  // of all items of a block, by warps
 } rounds;
 
+// Of accesses of warps that so many elements of each item take.
+static double requests_of(const seer_warp_access *warp, double elems, const rounds *r) {
+  return elems / warp->wide * r->n_rounds * warp->issues;
+}
+
 static void add_global(const shape *s, const seer_nest_access *access, const seer_warp_access *warp,
     double elems, const rounds *r, seer_kernel_profile *out, waits *w) {
-  double requests = elems / warp->wide * r->n_rounds * warp->issues;
+  double requests = requests_of(warp, elems, r);
   double bytes = elems / warp->run * warp->run_sectors * SEER_SECTOR_BYTES * r->n_rounds;
   double of_block = footprint(s->st, access, r->block) * access->elem_bytes;
   double asked = elems * access->elem_bytes * s->items * s->rounds * s->visits;
@@ -240,7 +245,7 @@ static void add_access(const shape *s, const seer_nest_access *access, const rou
   seer_warp_strides_of(s->st, access, &strides);
   seer_warp_access_make(s->st, access, &strides, s->first_written, s->gpu, &warp);
   double of_body, elems = touched_by_item(s, &strides, access, &of_body);
-  double requests = elems / warp.wide * r->n_rounds * warp.issues;
+  double requests = requests_of(&warp, elems, r);
   double address = access->is_guarded ? ADDRESS_ISSUES + GUARD_ISSUES : ADDRESS_ISSUES;
   out->issues += requests;
   // What all lanes have in common is an operand in memory of the instruction that takes it.

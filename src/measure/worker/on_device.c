@@ -237,22 +237,17 @@ static seer_status queue_calls(sampled *s, uint32_t n_calls) {
 static seer_status make_graph(sampled *s, uint32_t n_calls, seer_device_graph **out) {
   runner *r = s->r;
   CALL(graph_begin, r->queue);
-  seer_status status = queue_calls(s, n_calls);
-  if (!status) {
-    CALL(graph_end, r->queue, out);
-    return SEER_OK;
-  }
-  seer_device_graph *unused = NULL;
-  if (r->driver->graph_end(r->queue, &unused, NULL, 0) == SEER_RT_OK)
-    r->driver->graph_destroy(r->queue, unused);
-  return status;
+  SEER_TRY(queue_calls(s, n_calls));  // an error ends the graph, too
+  CALL(graph_end, r->queue, out);
+  return SEER_OK;
 }
 
-static seer_status run_between_marks(runner *r, seer_device_graph *lead, seer_device_graph *timed) {
+static seer_status run_graphs(runner *r, seer_device_graph *lead, seer_device_graph *timed) {
   CALL(graph_run, r->queue, lead);
   CALL(mark_set, r->queue, r->mark[0]);
   CALL(graph_run, r->queue, timed);
   CALL(mark_set, r->queue, r->mark[1]);
+  CALL(sync, r->queue);
   return SEER_OK;
 }
 
@@ -263,11 +258,7 @@ static seer_status sample_as_graph(sampled *s, uint32_t n_calls) {
   seer_device_graph *lead = NULL, *timed = NULL;
   seer_status status = make_graph(s, n_calls / LEAD_SHARE + 1, &lead);
   if (!status) status = make_graph(s, n_calls, &timed);
-  if (!status) status = run_between_marks(r, lead, timed);
-  if (!status) {  // graphs must be done before they go
-    char message[SEER_MEASURE_MESSAGE_BYTES];
-    status = failed(r->driver->sync(r->queue, message, sizeof message), message);
-  }
+  if (!status) status = run_graphs(r, lead, timed);
   if (timed) r->driver->graph_destroy(r->queue, timed);
   if (lead) r->driver->graph_destroy(r->queue, lead);
   return status;
