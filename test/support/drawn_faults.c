@@ -156,7 +156,7 @@ static void copy_all(planting *p, seer_arena *arena) {
   to->node = SEER_NEW_ARRAY(arena, seer_loop_node, to->cap_node);
   memcpy(to->node, from->node, from->n_node * sizeof(*to->node));
   to->cap_var = from->n_var;
-  to->var = seer_arena_memdup(arena, from->var, (from->n_var + 1) * sizeof(*to->var));
+  to->var = seer_arena_memdup(arena, from->var, from->n_var * sizeof(*to->var));
   to->cap_buf = from->n_buf;
   to->buf = seer_arena_memdup(arena, from->buf, from->n_buf * sizeof(*to->buf));
   for (uint32_t id = 1; id < from->n_node; id++) copy_node(p, id, arena);

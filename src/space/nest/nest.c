@@ -362,7 +362,10 @@ static void add_access(maker *m, seer_nest_statement *st, uint32_t buf_id,
   memset(out->loop_dim, SEER_NEST_NO_DIM, sizeof(out->loop_dim));  // a known size is no call
   memset(out->loop_coef, 0, sizeof(out->loop_coef));
   const stage_state *state = &m->state[m->statement_of[st->stage]];
-  bool is_region = out->storage == SEER_NEST_LOCAL || out->storage == SEER_NEST_REGISTER;
+  // A sum that items share is an element of each, and has no region.
+  bool is_region = out->storage == SEER_NEST_LOCAL ||
+      (out->storage == SEER_NEST_REGISTER &&
+          m->frame->stage[buf->stage].place != SEER_PLACE_SHARED);
   bool is_plain = true;
   for (uint32_t d = 0; d < buf->rank; d++) {
     out->dim[d] = is_region ? m->frame->stage[buf->stage].region[d] : buf->dim[d];
