@@ -125,7 +125,9 @@ seer_nest_access *learn_access(seer_nest_statement *st, seer_nest_storage storag
   access->buf = st->n_access++;
   access->storage = storage;
   access->is_write = is_write;
-  access->is_guarded = access->is_whole = false;
+  access->is_guarded = access->is_whole = access->is_weight = access->is_narrow = false;
+  access->visit = 0;
+  access->is_first = false;
   access->elem_bytes = 4;
   access->rank = rank;
   access->row_pitch = rank ? dim[rank - 1] : 1;
