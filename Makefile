@@ -9,7 +9,8 @@
 #                     INTEL=1 installs Intel's OpenCL as a second judge, 0.8 GB in .venv-intel
 #   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
 #   make check-threads   ThreadSanitizer over what has threads, and a tuning under it (tool/check_threads.sh)
-#   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py); devices that
+#   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py), of runners on GPUs
+#                     (kill_runners.py, on OpenCL and on CUDA's stand-in); devices that
 #                     die, hang, answer nonsense or are slow, 20 times each (test/safety/devices.py); what befalls a
 #                     fleet, 20 times each (test/safety/fleet.py)
 #   make fuzz         every fuzzer for FUZZ_SECONDS, under sanitizers (tool/fuzz.sh)
@@ -95,6 +96,8 @@ check-safety: deps all
 check-kill: all
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/kill9.py
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/devices.py
+	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/kill_runners.py --target mock --network mlp
+	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/kill_runners.py --if-there
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/fleet.py
 
 soak: all

@@ -238,7 +238,8 @@ bool seer_measure_is_elsewhere(const seer_context *context);
 // Whether what this measurer times with these options is this machine's.
 bool seer_measure_is_here(const seer_context *context, const seer_measure_desc *measure);
 // The target is a GPU. Errors: NOT_FOUND no driver of it is here, or no device that option DEVICES
-// names.
+// names; UNSUPPORTED code for the target does not run on one of these; INVALID they are OpenCL's of
+// several models or drivers; DEVICE.
 SEER_MUST_USE seer_status seer_measure_check_devices(const seer_context *context);
 // Errors: seer_target_check_here, where the target's code would be timed on this machine.
 SEER_MUST_USE seer_status seer_measure_check_target(const seer_context *context);

@@ -13,6 +13,28 @@ bool seer_measure_is_here(const seer_context *context, const seer_measure_desc *
   return measure->is_on_device && !seer_measure_is_elsewhere(context);
 }
 
+// What is built once is timed on each of them: each must run it.
+static seer_status check_model(const seer_device_driver *driver, uint32_t number,
+    const seer_target *target, const seer_device_info *first, seer_device_info *out) {
+  char message[SEER_MEASURE_MESSAGE_BYTES], own[SEER_DEVICE_MADE_FOR_BYTES],
+      of_first[SEER_DEVICE_MADE_FOR_BYTES];
+  if (driver->describe(number, out, message, sizeof message) != SEER_RT_OK)
+    return SEER_FAIL(DEVICE, "device %s:%u: %s", driver->name, number, message);
+  uint32_t needed = target->gpu.architecture;
+  if (target->kind == SEER_TARGET_CUDA && !seer_device_runs(out->architecture, needed))
+    return SEER_FAIL(UNSUPPORTED,
+        "device %s:%u, %s, is of sm_%u, on which code for sm_%u does not run: a target for it is "
+        "%s:%u",
+        driver->name, number, out->name, out->architecture, needed, driver->name, number);
+  seer_device_made_for(out, own);
+  seer_device_made_for(first ? first : out, of_first);
+  // CUDA's code is for an architecture, OpenCL's for a model and its driver.
+  if (target->kind == SEER_TARGET_CUDA || strcmp(own, of_first) == 0) return SEER_OK;
+  return SEER_FAIL(INVALID,
+      "device %s:%u is %s, the first one is %s: all devices of a tuning must be alike",
+      driver->name, number, own, of_first);
+}
+
 seer_status seer_measure_check_devices(const seer_context *context) {
   const seer_target *target = seer_context_target(context);
   const seer_device_list *devices = seer_context_devices(context);
@@ -24,9 +46,14 @@ seer_status seer_measure_check_devices(const seer_context *context) {
     if (devices->device[k].number >= needed) needed = devices->device[k].number + 1;
   if (driver->count(&n, message, sizeof message) != SEER_RT_OK)
     return SEER_FAIL(NOT_FOUND, "nothing can be timed on %s here: %s", kind, message);
-  if (n >= needed) return SEER_OK;
-  return SEER_FAIL(
-      NOT_FOUND, "there is no device %s:%u here: the driver has %u", kind, needed - 1, n);
+  if (n < needed)
+    return SEER_FAIL(
+        NOT_FOUND, "there is no device %s:%u here: the driver has %u", kind, needed - 1, n);
+  seer_device_info first, other;
+  SEER_TRY(check_model(driver, seer_device_first_number(devices), target, NULL, &first));
+  for (uint32_t k = 1; k < devices->n; k++)
+    SEER_TRY(check_model(driver, devices->device[k].number, target, &first, &other));
+  return SEER_OK;
 }
 
 seer_status seer_measure_check_target(const seer_context *context) {

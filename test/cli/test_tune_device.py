@@ -26,7 +26,7 @@ def check(ok, message):
 
 def run(*args, folder, **environment):
     return subprocess.run([FAMILYSEER, *map(str, args)], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder,
-                          env={**os.environ, "SEER_RECORDS": os.path.join(folder, "records.db"), **environment}, timeout=300)
+                          env={**os.environ, "SEER_RECORDS": os.path.join(folder, "records.db"), "SEER_DEVICE_LOCK": os.path.join(folder, "device.lock"), **environment}, timeout=300)
 
 
 def refused(folder, why, *args, **environment):
@@ -122,6 +122,23 @@ def killed(folder):
     check(n_killed[0] > 0, f"no runner was there to be killed in {time.monotonic() - started:.0f} s")
 
 
+def two(folder):
+    """Two devices of OpenCL that are this machine's processors: each has its own, and both are timed on."""
+    pair = {"POCL_DEVICES": "pthread pthread"}
+    allowed = len(os.sched_getaffinity(0))
+    options = ("mlp", "--target", "opencl:generic", "--devices", "opencl:0,opencl:1", "--trials", 16, "--json", "--no-confine", "-o", "pair")
+    done = run("tune", *options, folder=folder, **pair)
+    if allowed < 2:
+        check(done.returncode == 1 and "2 devices run on processors of this machine" in done.stderr, f"one processor: {done.returncode} {done.stderr[-500:]}")
+        return
+    check(done.returncode == 0, f"two devices: {done.returncode} {done.stderr[-800:]}")
+    used = {event["device"] for event in map(json.loads, done.stdout.splitlines()) if event["event"] == "measurement"}
+    check(used == {"opencl:0", "opencl:1"}, f"timed on {used}")
+    check("opencl:1 is timed on" in done.stderr, done.stderr[:500])
+    one = run("tune", *(o.replace(",opencl:1", "") if isinstance(o, str) else o for o in options), folder=folder, **pair)
+    check(one.returncode == 0 and "is timed on" not in one.stderr, f"one device: {one.returncode} {one.stderr[-500:]}")
+
+
 def has_opencl(folder):
     done = run("compile", "mlp", "--target", "opencl:generic", "-O0", "-o", os.path.join(folder, "probe"), folder=folder)
     return done.returncode == 0 and run("run", os.path.join(folder, "probe", "model.so"), folder=folder).returncode == 0
@@ -140,6 +157,7 @@ def main():
             refusals(folder)
             tuned(folder, "opencl:generic", "opencl", 12, 1)
             killed(folder)
+            two(folder)
         else:
             print("no OpenCL device: left out")
     finally:

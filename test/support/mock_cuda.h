@@ -8,6 +8,8 @@
 //   init=CODE       what cuInit answers
 //   oom=N           the N-th allocation, of the device or pinned, is refused
 //   lost=N          the N-th launch that is done fails, and with it the device
+//   wild=N          kernels of the N-th module that is loaded leave their memory: the device is lost
+//   stall=N         those of the N-th never end
 //   hang=1          who waits waits for ever
 //   crash=1         who waits ends the process
 //   refuse=CODE     what loading a module answers

@@ -245,15 +245,19 @@ static bool has_driver(const seer_measurer *m) {
   return seer_context_target(m->context)->kind != SEER_TARGET_CPU;
 }
 
-// A device that runs on processors is timed when nobody works on these.
-static bool needs_processors(const seer_measurer *m, uint32_t k) {
-  if (!has_driver(m)) return !seer_measure_is_elsewhere(m->context);
+// Does a device with a driver run on processors? One that does not say so is taken for one.
+static bool runs_on_processors(const seer_measurer *m, uint32_t k) {
   const seer_device_list *devices = seer_context_devices(m->context);
   const char *kind = seer_target_kind_name(seer_context_target(m->context)->kind);
   seer_device_info info;
   uint32_t number = devices->n > 0 ? devices->device[k].number : 0;
   return seer_device_driver_find(kind)->describe(number, &info, NULL, 0) != SEER_RT_OK ||
       info.is_cpu;
+}
+
+// A device that runs on processors is timed when nobody works on these.
+static bool needs_processors(const seer_measurer *m, uint32_t k) {
+  return has_driver(m) ? runs_on_processors(m, k) : !seer_measure_is_elsewhere(m->context);
 }
 
 static seer_endpoint_facts facts_of(const seer_measurer *m, uint32_t k) {
@@ -278,6 +282,28 @@ static seer_status start_devices(seer_measurer *m) {
   return SEER_OK;
 }
 
+static seer_status find_places_of_drivers(
+    seer_measurer *m, const seer_device_machine *here, uint32_t n_builders) {
+  const seer_device_list *devices = seer_context_devices(m->context);
+  const char *nvrtc = seer_context_str(m->context, SEER_OPT_NVRTC);
+  const char *kind = seer_target_kind_name(seer_context_target(m->context)->kind);
+  bool is_cpu[SEER_DEVICES_MAX];
+  uint32_t n_cpu = 0;
+  for (uint32_t k = 0; k < devices->n; k++) {
+    is_cpu[k] = runs_on_processors(m, k);
+    n_cpu += is_cpu[k];
+  }
+  SEER_TRY(seer_local_places_of_drivers(devices, is_cpu, here, n_builders, seer_os_n_threads(),
+      seer_arena_printf(m->arena, "%s:0", kind), &m->places));
+  for (uint32_t k = 0; k < devices->n && n_cpu > 1; k++)
+    if (is_cpu[k])
+      seer_log(m->context, "measure", 0, "%s is timed on %d processor(s) of its own",
+          m->places.name[k], CPU_COUNT(&m->places.device[k]));
+  if (*nvrtc) m->home.nvrtc_flag = seer_arena_printf(m->arena, "--nvrtc=%s", nvrtc);
+  m->home.device_flag = seer_arena_printf(m->arena, "--devices=%s", m->places.name[0]);
+  return SEER_OK;
+}
+
 static seer_status find_places(seer_measurer *m) {
   const seer_device_list *devices = seer_context_devices(m->context);
   if (devices->n > 0 && devices->device[0].kind == SEER_DEVICE_FAKE)
@@ -286,15 +312,7 @@ static seer_status find_places(seer_measurer *m) {
         devices->device[0].name, seer_device_kind_name(devices->device[0].kind));
   const seer_device_machine here = seer_device_machine_here(0);
   int64_t n = seer_context_i64(m->context, SEER_OPT_BUILDERS);
-  const char *nvrtc = seer_context_str(m->context, SEER_OPT_NVRTC);
-  if (has_driver(m)) {
-    const char *kind = seer_target_kind_name(seer_context_target(m->context)->kind);
-    seer_local_places_of_drivers(devices, &here, (uint32_t)n, seer_os_n_threads(),
-        seer_arena_printf(m->arena, "%s:0", kind), &m->places);
-    if (*nvrtc) m->home.nvrtc_flag = seer_arena_printf(m->arena, "--nvrtc=%s", nvrtc);
-    m->home.device_flag = seer_arena_printf(m->arena, "--devices=%s", m->places.name[0]);
-    return SEER_OK;
-  }
+  if (has_driver(m)) return find_places_of_drivers(m, &here, (uint32_t)n);
   seer_local_places_find(devices, &here, (uint32_t)n, seer_os_n_threads(), &m->places);
   if (m->places.n_builders > SEER_LOCAL_MAX_BUILDERS)
     m->places.n_builders = SEER_LOCAL_MAX_BUILDERS;

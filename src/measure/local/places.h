@@ -5,6 +5,8 @@
 //                            others are there, and go on while candidates are timed
 //   none is left             each builder has a device's, and takes turns with that one
 //   devices are elsewhere    builders have all processors
+//   devices have drivers     builders have all processors; devices that run on processors themselves
+//                            share those out
 //
 // Pure but for the system's topology. Threads: any.
 #ifndef SEER_MEASURE_LOCAL_PLACES_H
@@ -25,10 +27,15 @@ typedef struct {
 void seer_local_places_find(const seer_device_list *devices, const seer_device_machine *machine,
     uint32_t n_builders, uint32_t n_threads, seer_local_places *out_places);
 
-// Of devices that have drivers: all processors are builders', and, of those that run on processors
-// themselves, theirs. `name` is that of the one where none is named.
-void seer_local_places_of_drivers(const seer_device_list *devices,
-    const seer_device_machine *machine, uint32_t n_builders, uint32_t n_threads, const char *name,
-    seer_local_places *out);
+// Of devices that have drivers: all processors are builders', and, of one that runs on processors
+// itself, its. Several of those are dealt equal shares of them (whole cores where there are
+// enough), so that none is timed beside another one on the same; where all devices are of this
+// sort, builders have what find says.
+//   is_cpu  by device of the list
+//   name    of the one where none is named; kept
+// Errors: INVALID fewer processors than such devices.
+SEER_MUST_USE seer_status seer_local_places_of_drivers(const seer_device_list *devices,
+    const bool *is_cpu, const seer_device_machine *machine, uint32_t n_builders, uint32_t n_threads,
+    const char *name, seer_local_places *out);
 
 #endif

@@ -7,11 +7,15 @@
 
 #define MAX_LOG_BYTES 4096
 
-// A binary runs on processors of its own ten from its own number on, PTX on all later ones.
+bool seer_device_runs(uint32_t own, uint32_t architecture) {
+  return architecture / 10 == own / 10 && architecture <= own;
+}
+
+// PTX runs on all later ones.
 static bool is_for(const seer_device *device, const seer_device_image *image) {
   uint32_t own = device->info.architecture, other = image->architecture;
   if (image->format == SEER_IMAGE_PTX) return other <= own;
-  return image->format == SEER_IMAGE_CUBIN && other / 10 == own / 10 && other <= own;
+  return image->format == SEER_IMAGE_CUBIN && seer_device_runs(own, other);
 }
 
 // The driver is not told how long a binary is: it must be as long as it says itself.

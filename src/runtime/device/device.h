@@ -162,6 +162,10 @@ extern const seer_device_driver seer_device_opencl, seer_device_cuda;
 // The row of a name; NULL: there is none. For tests.
 const seer_device_driver *seer_device_driver_find(const char *name);
 
+// Does CUDA's binary for `architecture` run on a device of its own? On those of its ten, from its
+// number on.
+bool seer_device_runs(uint32_t own, uint32_t architecture);
+
 // What a binary for this device carries as `made_for`.
 void seer_device_made_for(const seer_device_info *info, char out[SEER_DEVICE_MADE_FOR_BYTES]);
 

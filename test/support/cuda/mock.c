@@ -457,6 +457,8 @@ API result cuModuleLoadDataEx(
   module *m = mock_object(sizeof *m, MODULE, &in->head);
   m->library = library;
   m->file = file;
+  m->stalls = mock_counts_to("stall");
+  m->is_wild = mock_counts_to("wild");
   *out = m;
   return mock_leave(0);
 }

@@ -75,6 +75,7 @@ typedef struct {
   object head;
   void *library;
   int file;  // that it was opened from; -1: a file by name
+  bool stalls, is_wild;  // what its kernels do
 } module;
 
 typedef struct {

@@ -57,8 +57,10 @@ static void run_blocks(const operation *o) {
 }
 
 static result launch(const context *in, const operation *o) {
+  const module *of = (const module *)o->function->head.of;
   mock_n_launches++;
-  if (mock_counts_to("lost")) return LAUNCH_FAILED;
+  if (mock_counts_to("lost") || of->is_wild) return LAUNCH_FAILED;
+  while (of->stalls) pause();
   for (uint32_t a = 0; a < o->function->kernel->n_args; a++) {
     if (mock_is_inside(in, o->args[a], 1)) continue;
     mock_broken("%s: argument %u is no address of the device", o->function->kernel->name, a);
