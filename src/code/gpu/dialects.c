@@ -3,6 +3,13 @@
 //
 // CUDA C is for NVRTC, which has no headers: without --use_fast_math, and with --fmad=false, so
 // that no product becomes one operation with a sum where it does not say so.
+//
+// OpenCL's compilers for processors make vectors of items. Neighbours are one load or store only
+// if an item's number in 32 bits, times bytes, cannot wrap: ITEMS says so, since Intel's compiler
+// does not take it from the block's size that the kernel requires. Nor does it say that FMAs are
+// fast (FP_FAST_FMAF): mad is one where the processor has it, else a product and a sum. Oclgrind
+// knows no assumptions, and takes what mad says for not initialized (SEER_UNSAID). doc/decisions,
+// 112.
 #include "code/source/internal.h"
 
 static const char opencl[] =
@@ -55,8 +62,18 @@ static const char opencl[] =
     "HELPER f32 sqrt_f32(f32 x) { return sqrt(x); }\n"
     "#ifdef FP_FAST_FMAF\n"
     "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return fma(a, b, c); }\n"
-    "#else\n"
+    "#elif defined(SEER_UNSAID)\n"
     "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return a * b + c; }\n"
+    "#else\n"
+    "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return mad(a, b, c); }\n"
+    "#endif\n"
+    "#if defined(__has_builtin) && !defined(SEER_UNSAID)\n"
+    "#if __has_builtin(__builtin_assume)\n"
+    "#define ITEMS(n) __builtin_assume(get_local_id(0) < (n))\n"
+    "#endif\n"
+    "#endif\n"
+    "#ifndef ITEMS\n"
+    "#define ITEMS(n) ((void)0)\n"
     "#endif\n"
     "#ifdef cl_khr_fp64\n"
     "typedef double f64;\n"
@@ -180,6 +197,7 @@ static const seer_source_frame frame_opencl = {
     .kernel = "__kernel __attribute__((reqd_work_group_size($N, 1, 1)))\nvoid $F(",
     .memory = "  __local __attribute__((aligned(64))) char $F[$N];\n",
     .numbers =
+        "  ITEMS($N);\n"
         "  const i32 part = (i32)get_group_id(0), item = (i32)get_local_id(0);\n"
         "  (void)part, (void)item;\n",
     .global = "__global ",

@@ -44,7 +44,7 @@ void seer_source_begin_items(seer_source *s, uint32_t phase) {
     put(s, frame->memory, seer_source_buffer_name(s, b),
         buf->n_elems * seer_dtype_bytes(buf->dtype));
   }
-  seer_text_put(s->text, frame->numbers);
+  put(s, frame->numbers, s->phase->name, seer_items_of_phase(loop, phase));
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *buf = &loop->buf[b];
     if (!is_of_block(s, b)) continue;

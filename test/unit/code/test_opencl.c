@@ -73,6 +73,11 @@ static void programs_say_what_they_need(void **state) {
     seer_opencl_program built;
     must(seer_gen_code(loop, &machine, program->name, arena, &code));
     must(seer_source_print(code, seer_dialect_find("opencl"), arena, &texts[1]));
+    // A compiler that makes vectors of items is told how many there are.
+    const char *items =
+        seer_arena_printf(arena, "ITEMS(%" PRId64 ");", seer_items_of_phase(loop, 0));
+    assert_non_null(strstr(texts[1], items));
+    assert_non_null(strstr(texts[0], "#define ITEMS(n) __builtin_assume(get_local_id(0) < (n))"));
     must(seer_opencl_build(opencl, &device, names[k], texts, 2, NULL, arena, &built));
     assert_int_equal(built.n, 1);
     assert_string_equal(built.kernel[0].name, code->phase[0].name);
