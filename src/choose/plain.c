@@ -24,6 +24,7 @@ static void make_plain(const seer_sketch_list *list, uint32_t sketch, seer_sched
         out->knob[k] = (uint16_t)(knob->n_values - 1);  // the root comes last
         break;
       case SEER_KNOB_UNROLL:
+      case SEER_KNOB_AHEAD:
         out->knob[k] = 0;
         break;
       case SEER_KNOB_PARALLEL:

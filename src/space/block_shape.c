@@ -124,6 +124,8 @@ void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_sh
       add_tiled(frame, stage, out);
       continue;
     }
+    if (frame->stage[s->at].is_ahead)
+      out->held = seer_min_i64(out->held + times(s->flat.n_steps, s->flat.width), INT32_MAX);
     int64_t bytes = seer_dtype_bytes(sketch->dag->buf[sketch->dag->stage[stage].out[0]].dtype);
     uint32_t n_space = sketch->dag->stage[stage].n_space;
     for (uint32_t d = 0; d < n_space; d++)
@@ -132,9 +134,10 @@ void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_sh
   }
 }
 
-// Sums, operands, and addresses, counters, what is being computed.
+// Sums, operands, what is held, and addresses, counters, what is being computed.
 static int64_t registers_of(const seer_block_shape *shape) {
-  return seer_min_i64(shape->sums + shape->operands + shape->ahead + OTHER_REGISTERS, INT32_MAX);
+  return seer_min_i64(
+      shape->sums + shape->operands + shape->ahead + shape->held + OTHER_REGISTERS, INT32_MAX);
 }
 
 static seer_reject check_kernel(

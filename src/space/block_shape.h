@@ -15,6 +15,8 @@ typedef struct {
   int64_t operands;  // registers of what one such step loads, 16 bytes at a time where that may be
   // registers of what a compiler may load of the steps behind it that are written out
   int64_t ahead;
+  // registers of what an item has loaded for the next step (frame.h, is_ahead)
+  int64_t held;
   int64_t workgroup_bytes;  // that its items share
 } seer_block_shape;
 

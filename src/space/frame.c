@@ -444,6 +444,7 @@ static void fill_stage(filler *f, uint32_t stage) {
   s->max_unroll = 1;
   s->is_flat = sketch->is_flat;
   s->tree_items = 0;
+  s->is_ahead = false;
   if (sketch->role == SEER_ROLE_INLINE) {
     s->place = SEER_PLACE_INLINE;
     return;
@@ -521,6 +522,27 @@ static void fill_grid(filler *f) {
   }
 }
 
+// Where there is a next step, and what each item loads for it has a register.
+static bool may_be_ahead(const filler *f, uint32_t stage) {
+  if (seer_frame_fetch_steps(&f->frame->stage[stage]) == 1) return false;
+  for (uint32_t p = 0; p < stage; p++) {
+    const seer_sketch_stage *fetch = &f->sketch->stage[p];
+    bool is_mine = fetch->role == SEER_ROLE_FETCH && fetch->partner == stage;
+    if (is_mine && f->frame->stage[p].flat.n_steps > SEER_FRAME_STEPS_AHEAD) return false;
+  }
+  return true;
+}
+
+static void fill_ahead(filler *f) {
+  for (uint32_t k = 0; k < f->sketch->n_order; k++) {
+    uint32_t stage = f->sketch->order[k];
+    uint16_t knob = f->sketch->stage[stage].ahead_knob;
+    if (knob == SEER_NO_KNOB) continue;
+    f->frame->stage[stage].is_ahead = choose(f, knob) > 0 && may_be_ahead(f, stage);
+    f->knob[knob] = f->frame->stage[stage].is_ahead;
+  }
+}
+
 static void fill(filler *f) {
   const seer_sketch *sketch = f->sketch;
   seer_frame *frame = f->frame;
@@ -534,10 +556,12 @@ static void fill(filler *f) {
   for (uint32_t k = 0; k < sketch->n_split; k++) (void)choose(f, sketch->split_knob[k]);
   for (uint32_t k = 0; k < sketch->n_order; k++) fill_stage(f, sketch->order[k]);
   bool is_cpu = f->list->target->kind == SEER_TARGET_CPU;
-  if (is_cpu)
+  if (is_cpu) {
     fill_parallel(f);
-  else
+  } else {
     fill_grid(f);
+    fill_ahead(f);
+  }
   for (uint32_t i = 0, j = frame->n_root; i + 1 < j; i++) {  // execution order: producers first
     uint8_t swap = frame->root[i];
     frame->root[i] = frame->root[--j];
@@ -620,6 +644,13 @@ bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage) {
   bool is_one =
       before != last && before->is_reduce && seer_matrix_fits(&tile, before->extent, last->extent);
   return is_one || seer_matrix_fits(&tile, last->extent, 1);
+}
+
+int64_t seer_frame_fetch_steps(const seer_frame_stage *stage) {
+  int64_t steps = 1;
+  for (uint32_t l = 0; l < stage->n_loop; l++)
+    steps *= stage->loop[l].is_reduce && stage->loop[l].level == 0 ? stage->loop[l].extent : 1;
+  return steps;
 }
 
 int64_t seer_frame_items(const seer_frame_stage *stage) {

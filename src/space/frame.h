@@ -74,7 +74,12 @@ typedef struct {
   seer_frame_flat flat;
   // Of a FLAT stage whose blocks have one result each: the items that share its reduction; else 0
   int64_t tree_items;
+  // TILED: what is fetched for its next step is loaded into registers while this one is added up
+  bool is_ahead;
 } seer_frame_stage;
+
+// Steps of a fetch (frame.h, FLAT) that a block may load ahead: all are written out.
+#define SEER_FRAME_STEPS_AHEAD 8
 
 typedef struct seer_frame {
   const seer_sketch *sketch;
@@ -127,6 +132,8 @@ static inline bool seer_frame_is_in_registers(const seer_frame_stage *stage) {
 bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage);
 // Product of its parallel loops; of a FLAT stage its steps.
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);
+// Steps of a tiled stage for which operands are fetched: of its loops around its fetches.
+int64_t seer_frame_fetch_steps(const seer_frame_stage *stage);
 // Of the loops that are bound to items; 1 where there are none.
 int64_t seer_frame_items(const seer_frame_stage *stage);
 

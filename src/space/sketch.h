@@ -44,6 +44,7 @@ typedef enum {
   SEER_KNOB_WIDTH,  // neighbours that an item of a FLAT stage makes together: seer_knob_number
   // elements between the rows of a FETCH in the block's memory: seer_knob_number
   SEER_KNOB_PAD,
+  SEER_KNOB_AHEAD,  // steps that a TILED stage's FETCHes are ahead of what is added up: 0 or 1
   // inner length of a reduction in two, or how many parts it is in (split K): seer_knob_number
   // (seer_sketch, variant)
   SEER_KNOB_RFACTOR,
@@ -74,7 +75,7 @@ typedef struct {
 
 #define SEER_NO_KNOB 0xFFFF
 
-// The number that a value of a PARALLEL, UNROLL, ITEMS, WIDTH, PAD or RFACTOR
+// The number that a value of a PARALLEL, UNROLL, ITEMS, WIDTH, PAD, AHEAD or RFACTOR
 // knob stands for.
 uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, uint16_t value);
 
@@ -128,7 +129,7 @@ typedef struct {
   uint16_t grid_axes;  // bit a: of a GPU's tile; a block has one index of the axis (split K)
   uint16_t tile_copies;  // product of the extents of the tile's loops without knobs
   // SEER_NO_KNOB where the stage has none; location: where it is fixed
-  uint16_t location_knob, parallel_knob, unroll_knob, items_knob, width_knob, pad_knob;
+  uint16_t location_knob, parallel_knob, unroll_knob, items_knob, width_knob, pad_knob, ahead_knob;
   // its loops from the most to the least significant in their axes (levels.h)
   uint8_t by_rank[SEER_DAG_MAX_AXES * 4];
   seer_sketch_loop loop[SEER_DAG_MAX_AXES * 4];

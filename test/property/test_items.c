@@ -23,7 +23,7 @@ typedef struct {
   jit_runner *runner;
   uint64_t n, n_compiled;
   uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed, n_shared,
-      n_parts, n_more, n_cut;
+      n_parts, n_more, n_cut, n_ahead, n_axes_ahead;
 } counts;
 
 // What arithmetic says of each kernel, and what is there.
@@ -78,6 +78,24 @@ static bool is_cut(const seer_sketch *sketch, const seer_dag *canonical) {
   return false;
 }
 
+// A weight has one packed form for all steps, whichever step it is fetched for.
+static const char *check_packs(const random_program *p, seer_arena *arena) {
+  for (uint32_t b = 0; b < p->loop->n_buf; b++) {
+    for (uint32_t a = 0; a < b && p->loop->buf[b].pack; a++) {
+      if (p->loop->buf[a].pack && p->loop->buf[a].dag_buf == p->loop->buf[b].dag_buf)
+        return seer_arena_printf(arena, "$%s has two packed forms", p->loop->buf[b].name);
+    }
+  }
+  return NULL;
+}
+
+static uint32_t axes_with_steps(const seer_frame_stage *f) {
+  uint32_t n = 0;
+  for (uint32_t l = 0; l < f->n_loop; l++)
+    n += f->loop[l].is_reduce && f->loop[l].level == 0 && f->loop[l].extent > 1;
+  return n;
+}
+
 static const char *check(void *user, const random_program *p, seer_arena *arena) {
   counts *c = user;
   for (uint32_t n = 1; n < p->loop->n_node; n++)
@@ -94,6 +112,9 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
     c->n_shared += s->role == SEER_ROLE_SHARED;
     c->n_wide += f->is_flat && f->flat.width > 1;
     c->n_padded += s->role == SEER_ROLE_FETCH && f->flat.pad > 0;
+    bool is_ahead = s->role == SEER_ROLE_TILED && f->is_ahead;
+    c->n_ahead += is_ahead;
+    c->n_axes_ahead += is_ahead && axes_with_steps(f) > 1;
   }
   if (p->sketch->n_split > 0) {
     uint32_t parts = p->sketch->knob[p->sketch->split_knob[0]].stage - 1u;
@@ -107,6 +128,7 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
   if (reject != SEER_REJECT_NONE)
     return seer_arena_printf(arena, "refused: %s", seer_reject_name(reject));
   const char *wrong = check_shapes(p, frame, arena);
+  if (!wrong) wrong = check_packs(p, arena);
   if (!wrong)
     wrong = loop_check(p->expect, p->schedule, SEER_LOWER_FAULT_NONE, p->draw, arena, NULL);
   if (!wrong) wrong = items_check_code(p->expect, p->sketch, p->loop, p->draw, arena);
@@ -139,10 +161,17 @@ static void run_space(seer_space_kind space) {
   bool has_all = c.n_tiled > c.n / 10 && c.n_fetched > c.n / 5 && c.n_flat > c.n / 5 &&
       c.n_wide > c.n / 10 && c.n_tree > c.n / 50;
   // Beyond Ansor.
-  if (space == SEER_SPACE_FULL) has_all &= c.n_padded > c.n / 50 && c.n_packed > c.n / 100;
+  if (space == SEER_SPACE_FULL)
+    has_all &= c.n_padded > c.n / 50 && c.n_packed > c.n / 100 && c.n_ahead > c.n / 20 &&
+        c.n_axes_ahead > c.n / 100;
+  else
+    has_all &= c.n_ahead == 0;
   has_all &= c.n_shared > c.n / 100;
-  print_message("%u padded, %u packed, %u sums in their readers, %u in parts\n",
-      (unsigned)c.n_padded, (unsigned)c.n_packed, (unsigned)c.n_shared, (unsigned)c.n_parts);
+  print_message(
+      "%u padded, %u packed, %u fetched a step ahead, %u of them by several axes, %u sums in their "
+      "readers, %u in parts\n",
+      (unsigned)c.n_padded, (unsigned)c.n_packed, (unsigned)c.n_ahead, (unsigned)c.n_axes_ahead,
+      (unsigned)c.n_shared, (unsigned)c.n_parts);
   assert_true(has_all && c.n_compiled > c.n / JIT_EVERY / 2);
   jit_runner_destroy(c.runner);
   seer_arena_destroy(arena);
@@ -177,9 +206,12 @@ static void all_in_parts(void **state) {
       .check = check,
       .user = &c};
   random_programs_check(&how, "items", 20000, N_IN_PARTS);
-  print_message("%u in parts, %u in more than 2, %u of them with a shorter last one\n",
-      (unsigned)c.n_parts, (unsigned)c.n_more, (unsigned)c.n_cut);
+  print_message(
+      "%u in parts, %u in more than 2, %u of them with a shorter last one; %u fetched a step "
+      "ahead\n",
+      (unsigned)c.n_parts, (unsigned)c.n_more, (unsigned)c.n_cut, (unsigned)c.n_ahead);
   assert_true(c.n_parts > c.n * 9 / 10 && c.n_more > c.n / 12 && c.n_cut > c.n / 10);
+  assert_true(c.n_ahead > c.n / 10);
   jit_runner_destroy(c.runner);
   seer_arena_destroy(arena);
 }

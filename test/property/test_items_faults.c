@@ -26,7 +26,8 @@ static const uint32_t least_seen[DRAWN_FAULT_COUNT] = {[DRAWN_FAULT_NO_BARRIER] 
     [DRAWN_FAULT_SMALL_BUFFER] = 90,
     [DRAWN_FAULT_NO_PAD] = 90,
     [DRAWN_FAULT_COEFFICIENT] = 70,
-    [DRAWN_FAULT_TWO_OWNERS] = 90};
+    [DRAWN_FAULT_TWO_OWNERS] = 90,
+    [DRAWN_FAULT_STALE] = 80};
 
 typedef struct {
   uint32_t n, by_verify, by_loops, by_code, by_numbers, by_any;
@@ -84,6 +85,9 @@ static const char *disagree(
   if (v->verify) return NULL;
   // Registers that are not all items' alike are no matter of what is accessed.
   if (fault == DRAWN_FAULT_SMALL_BUFFER && !v->loops && !v->numbers) return NULL;
+  // Code is not made where one place names an item's registers by other terms than another (fewer
+  // items move what more have loaded), though it may be the item's own that is meant.
+  if (v->code && seer_status_code(v->code) == SEER_CODE_UNSUPPORTED) return NULL;
   if ((v->loops != NULL) != (v->code != NULL)) return "one interpreter sees it";
   if (v->loops &&
       (is_of_block(loop, seer_status_message(v->loops), arena) ||
@@ -159,7 +163,8 @@ static void faults_are_seen(void **state) {
     print_message("%s: of %u %u are seen; by verify %u, loops %u, code %u, numbers %u\n",
         drawn_fault_name((drawn_fault)k), t->n, t->by_any, t->by_verify, t->by_loops, t->by_code,
         t->by_numbers);
-    assert_true(t->n >= f.choice.n / (k == DRAWN_FAULT_NO_PAD ? 20 : 4));
+    bool is_rare = k == DRAWN_FAULT_NO_PAD || k == DRAWN_FAULT_STALE;
+    assert_true(t->n >= f.choice.n / (is_rare ? 20 : 4));
     assert_true(t->by_any * 100 >= t->n * least_seen[k]);
   }
   seer_arena_destroy(arena);

@@ -19,7 +19,7 @@ const char *drawn_fault_name(drawn_fault fault) {
   static const char *const names[DRAWN_FAULT_COUNT] = {"a barrier is missing",
       "a barrier in an item's branch", "half of a fetch", "a fetch that is one short",
       "a buffer that is too small", "a pad that is left out", "an item's coefficient is wrong",
-      "two items write one element"};
+      "two items write one element", "a stale stage of a double buffer"};
   return names[fault];
 }
 
@@ -66,9 +66,25 @@ static seer_expr copy(planting *p, seer_expr e, const seer_expr *map) {
       &p->to->expr, &p->from->expr, e, map, map ? p->from->n_var : 0, copy_load, p);
 }
 
+// Where the next step's number is, min(step + 1, last): this one's.
+static seer_expr stale_step(planting *p, const seer_loop_node *let, seer_expr e) {
+  bool is_of_tile = p->program->sketch->stage[let->stage].role == SEER_ROLE_TILED;
+  const seer_expr_node *node = seer_expr_at(&p->to->expr, e);
+  seer_expr next = node->arg[0], last = node->arg[1];
+  const char *name = p->from->var[let->var].name;
+  const char *kind = strrchr(name, '.');
+  bool is_next = kind && (strcmp(kind, ".next") == 0 || strcmp(kind, ".step") == 0);
+  if (!is_of_tile || !is_next || node->op != SEER_EXPR_MIN || !is_here(p, DRAWN_FAULT_STALE))
+    return e;
+  seer_expr_pool *pool = &p->to->expr;
+  seer_expr one = seer_expr_i(pool, 1);
+  return seer_expr_binary(
+      pool, SEER_EXPR_MIN, seer_expr_binary(pool, SEER_EXPR_SUB, next, one), last);
+}
+
 // What a LET of a store's place is: without the item's number.
-static seer_expr copy_let(planting *p, seer_expr e, seer_arena *arena) {
-  seer_expr same = copy(p, e, NULL);
+static seer_expr copy_let(planting *p, const seer_loop_node *let, seer_expr e, seer_arena *arena) {
+  seer_expr same = stale_step(p, let, copy(p, e, NULL));
   uint32_t item = item_of(p, same);
   if (item == NONE || !is_here(p, DRAWN_FAULT_TWO_OWNERS)) return same;
   seer_expr *map = SEER_NEW_ARRAY(arena, seer_expr, p->from->n_var);
@@ -138,7 +154,7 @@ static void copy_node(planting *p, uint32_t id, seer_arena *arena) {
   node->bound = copy(p, node->bound, NULL);
   for (uint32_t k = 0; k < SEER_DAG_MAX_VALUES; k++)
     node->value[k] =
-        is_let && k == 0 ? copy_let(p, node->value[k], arena) : copy(p, node->value[k], NULL);
+        is_let && k == 0 ? copy_let(p, node, node->value[k], arena) : copy(p, node->value[k], NULL);
   for (uint32_t d = 0; d < node->n_index; d++)
     node->index[d] = index_of(p, DRAWN_FAULT_TWO_OWNERS, copy(p, node->index[d], NULL));
   if (node->kind == SEER_NODE_FOR) change_loop(p, node);

@@ -14,6 +14,7 @@ typedef enum {
   DRAWN_FAULT_NO_PAD,  // a block's memory: rows are one less apart than they are long
   DRAWN_FAULT_COEFFICIENT,  // in a read of these: an item's is one too small
   DRAWN_FAULT_TWO_OWNERS,  // in a store, or in what decodes an item's number: likewise, or none
+  DRAWN_FAULT_STALE,  // where fetches are a step ahead: what this step needs is loaded once more
   DRAWN_FAULT_COUNT
 } drawn_fault;
 const char *drawn_fault_name(drawn_fault fault);

@@ -17,6 +17,7 @@ bool drawn_has(const random_program *p, drawn_kind kind) {
         [DRAWN_FUSE] = s->role == SEER_ROLE_FOLLOW && !strstr(p->sketch->signature, "/cachewrite("),
         [DRAWN_FETCH] = s->role == SEER_ROLE_FETCH,
         [DRAWN_CROSSTHREAD] = s->is_tree,
+        [DRAWN_AHEAD] = s->ahead_knob != SEER_NO_KNOB && p->schedule->knob[s->ahead_knob] > 0,
         [DRAWN_FLAT] = s->role == SEER_ROLE_SIMPLE && s->is_flat};
     if (has[kind]) return true;
   }
@@ -53,9 +54,9 @@ void drawn_check(const drawn_choice *choice) {
   const uint32_t *n_of = choice->n_of;
   print_message(
       "of %u schedules %u have tiles, %u of them with a reader of the DAG's, %u fetches, %u sums "
-      "that items share, %u stages dealt out, %u products in parts\n",
+      "that items share, %u stages dealt out, %u products in parts, %u fetched a step ahead\n",
       choice->n, n_of[DRAWN_TILE], n_of[DRAWN_FUSE], n_of[DRAWN_FETCH], n_of[DRAWN_CROSSTHREAD],
-      n_of[DRAWN_FLAT], n_of[DRAWN_PARTS]);
+      n_of[DRAWN_FLAT], n_of[DRAWN_PARTS], n_of[DRAWN_AHEAD]);
   assert_int_equal(choice->n, choice->most);
   for (uint32_t k = 0; k < DRAWN_KIND_COUNT; k++) assert_true(n_of[k] >= choice->most / 6);
 }

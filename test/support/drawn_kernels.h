@@ -12,6 +12,7 @@ typedef enum {
   DRAWN_FETCH,
   DRAWN_CROSSTHREAD,
   DRAWN_FLAT,
+  DRAWN_AHEAD,  // a tile whose fetches are a step ahead
   DRAWN_PARTS,  // a product whose reduction is in parts over the grid
   DRAWN_KIND_COUNT
 } drawn_kind;

@@ -67,7 +67,7 @@ static const char *take_faulty(void *user, const random_program *p, seer_arena *
   faulty.loop = drawn_fault_plant(d->faults[d->choice.n % d->n_faults], p, &rng, d->arena);
   if (!faulty.loop) return NULL;
   seer_vec_code *code = code_of(d, &faulty, arena, &wrong);
-  if (!code || code->n > MOST_FAULTY_NODES) return wrong;
+  if (!code || code->n > MOST_FAULTY_NODES) return NULL;  // of some no code is made
   void **data = loop_expect_data(p->expect, p->sketch, faulty.loop, arena);
   seer_status status = seer_vec_eval(code, data, &rng);
   if (status) keep(d, &faulty, code);

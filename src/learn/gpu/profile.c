@@ -314,6 +314,12 @@ static void add_statement(const seer_nest_statement *st, const seer_target_gpu *
   if (is_fetch) {
     double n = ceil(s.rounds / LOADS_AT_ONCE) * s.visits;
     if (s.visits > out->steps) out->steps = s.visits;
+    if (st->dealt.is_ahead) {
+      // Moved behind the sums, and dealt out for that once more.
+      out->ahead = 1;
+      out->held += own * s.rounds;
+      out->issues += DEAL_ISSUES * st->dealt.n * r.n_rounds;
+    }
     if (w.far * n > fetch->far * *fetch_turns) {
       *fetch = w;
       *fetch_turns = n;
@@ -345,7 +351,7 @@ static double fetched_bytes(const seer_nest_statement *st) {
 static double registers_of(const seer_kernel_profile *k) {
   if (k->sums == 0) return 8 + 0.25 * k->own + 0.5 * k->loads;
   double early = min_d(0.75 * k->operands * (k->depth - 1), k->operands + k->sums);
-  return 24 + k->sums + 0.7 * k->operands + min_d(early, MOST_EARLY);
+  return 24 + k->sums + 0.7 * k->operands + k->held + min_d(early, MOST_EARLY);
 }
 
 void seer_profile_residence(const seer_target_gpu *gpu, seer_kernel_profile *k) {

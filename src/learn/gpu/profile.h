@@ -19,6 +19,7 @@ typedef struct {
   // Of an item: sums that it adds up, what one term of each needs, terms that are written out; what
   // it loads from far at the same time, and the results of a group that it makes at the same time
   double sums, operands, depth, loads, own;
+  double held;  // elements that have been loaded for the next step
   double estimated_registers;  // by a rule of thumb, not held to what a block leaves
   double workgroup_bytes;  // of a block
   double resident;  // blocks that a processor has in hand; at least 1
@@ -31,7 +32,7 @@ typedef struct {
   double requests, sectors;  // accesses of warps to global memory, and what they touch
   double l2_bytes;  // that come from L2, or go there
   double steps;  // for which operands are fetched
-  double ahead;  // steps whose fetches are on their way while one is added up: none, as yet
+  double ahead;  // steps whose fetches are on their way while one is added up
   double barriers;
   // Waits of an item one after another that nothing of its own hides
   double near_waits;  // for a block's memory

@@ -594,6 +594,9 @@ bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {
       {false, false, true, false}, {false, true, false, false}, {true, true, false, false},
       {false, false, false, true}};
   prover->met_quotient = false;
+  // Nothing reaches a place whose guard holds nowhere (of the first of some steps, say).
+  for (uint32_t k = 0; k < prover->n_fact; k++)
+    if (prover->fact[k].n == 0 && prover->fact[k].constant > 0) return true;
   bool could_tie = true, could_pair = true;
   for (size_t k = 0; k < SEER_COUNT_OF(ways); k++) {
     if ((ways[k].tied && !could_tie) || (ways[k].pairs && !could_pair)) continue;

@@ -226,9 +226,12 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
     seer_expr order[SEER_MAX_RANK];
     if (seer_lower_packed(lower, em->stage, load->ref, at, load->n_index, &buf, order, &n)) {
       // Beyond its ends a pack of what is fetched has zeros.
-      bool is_fetch = seer_lower_is_fetch(lower, em->stage);
-      return seer_expr_load_guarded(to, (seer_dtype)load->dtype, buf, order, n,
-          is_fetch ? (seer_expr){0} : predicate, is_fetch ? (seer_expr){0} : otherwise);
+      if (seer_lower_is_fetch(lower, em->stage)) {
+        predicate = lower->ahead;
+        otherwise = predicate.i ? zero_of(to, (seer_dtype)load->dtype) : (seer_expr){0};
+      }
+      return seer_expr_load_guarded(
+          to, (seer_dtype)load->dtype, buf, order, n, predicate, otherwise);
     }
   }
   if (is_stage && seer_lower_has_region(lower, from->stage)) {
@@ -247,6 +250,9 @@ seer_expr seer_lower_expr(
   const seer_dag_stage *s = &lower->dag->stage[stage];
   seer_expr *var_map = SEER_NEW_ARRAY(lower->scratch, seer_expr, lower->dag->n_var + 1);
   for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) var_map[s->var0 + k] = axis[k];
+  if (lower->ahead.i != 0)
+    inside = inside.i ? seer_expr_binary(&lower->loop->expr, SEER_EXPR_AND, lower->ahead, inside)
+                      : lower->ahead;
   emitter em = {.lower = lower, .stage = stage, .inside = inside};
   seer_expr made =
       seer_expr_copy(&lower->loop->expr, &lower->flat, e, var_map, lower->dag->n_var, on_load, &em);

@@ -42,6 +42,8 @@ static seer_status deal_items(seer_lower *lower, uint32_t s, const seer_expr *st
   }
   seer_lower_open open = seer_lower_open_for(lower, name_of(lower, s, "item"), node, block);
   seer_lower_block body = {0, 0};
+  lower->stage[s].turn = step ? *step : (seer_expr){0};
+  lower->stage[s].item = var_of(lower, &open);
   seer_linear group;
   seer_lower_number(
       lower, s, step, var_of(lower, &open), flat->items, flat->n_groups, &group, &body);
@@ -115,8 +117,10 @@ static seer_status emit_elements(
   seer_lower_block body = {0, 0};
   bool ok = seer_linear_add_term(at, var_of(lower, &open), 1);
   SEER_ASSERT(ok, "stage %u: two terms", s);
+  if (is_last) lower->stage[s].neighbour = var_of(lower, &open);
   seer_status status = emit_elements(lower, s, d + 1, emit, &body);
   *at = before;
+  if (is_last) lower->stage[s].neighbour = (seer_expr){0};
   seer_lower_close_for(lower, &open, &body);
   return status;
 }

@@ -69,6 +69,7 @@ static seer_status emit_store(
       }
     }
   }
+  if (lower->stage[s].is_loading) seer_lower_ahead_hold(lower, s, &node);
   seer_lower_append(lower, block, &node);
   return SEER_OK;
 }
@@ -194,6 +195,13 @@ static seer_status emit_dealt(seer_lower *lower, uint32_t s, seer_lower_block *b
   return emit_loops(lower, s, 0, false, block);
 }
 
+// The body of a step that has been fetched for in the one before.
+static seer_status emit_ahead(seer_lower *lower, uint32_t s, uint32_t k, seer_lower_block *block) {
+  SEER_TRY(seer_lower_ahead_load(lower, s, k, emit_dealt, block));
+  SEER_TRY(emit_loop(lower, s, k, false, block));
+  return seer_lower_ahead_store(lower, s, k, block);
+}
+
 static seer_status emit_loops(
     seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block) {
   const seer_frame_stage *frame = &lower->frame->stage[s];
@@ -201,6 +209,8 @@ static seer_status emit_loops(
   state->n_open = k;
   if (frame->is_flat && !state->is_dealt) return seer_lower_flat(lower, s, emit_dealt, block);
   if (!is_init) {
+    if (frame->is_ahead && k == seer_lower_step_loops(lower, s))
+      return emit_ahead(lower, s, k, block);
     SEER_TRY(emit_attached(lower, s, k, block));
     bool is_reduction = lower->dag->stage[s].combiner != SEER_COMBINE_NONE;
     uint32_t init_at = first_reduce_loop(lower, s);
@@ -210,6 +220,7 @@ static seer_status emit_loops(
     }
     if (lower->late_init == s + 1) init_at++;
     if (is_reduction && k == init_at) SEER_TRY(emit_init(lower, s, k, block));
+    if (frame->is_ahead && k == 0) SEER_TRY(seer_lower_ahead_begin(lower, s, emit_dealt, block));
   }
   if (k == frame->n_loop)
     return seer_lower_group(lower, s, is_init ? emit_init_store : emit_plain_store, block);

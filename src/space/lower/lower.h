@@ -4,6 +4,7 @@
 //   block.c         blocks that are being filled, planted faults
 //   deal.c          which element an item has, of those that are dealt out by numbers
 //   flat.c          stages whose elements are dealt out to a GPU's items
+//   ahead.c         what is fetched for the next step while one is added up
 //   tree.c          reductions that the items of a block share
 //   barrier.c       barriers between what a GPU's items do
 //   region.c        where an attached stage's region starts, which loops need a bound
@@ -75,6 +76,11 @@ typedef struct {
   bool is_dealt;
   seer_linear dealt[SEER_DAG_MAX_AXES];
   bool is_cut[SEER_DAG_MAX_AXES];
+  // Of an item, where it is being dealt to: its turn, itself, and which of a group's neighbours (0:
+  // there is one).
+  seer_expr turn, item, neighbour;
+  uint32_t held;  // FETCH: the buffer of what is loaded ahead, + 1
+  bool is_loading;  // the next step's is loaded: it goes there
 } seer_lower_stage;
 
 typedef struct {
@@ -91,10 +97,12 @@ typedef struct {
   uint32_t buf_of[SEER_DAG_MAX_BUFFERS];  // loop buffer + 1
   uint32_t *def, *depth;  // by loop variable, for the prover
   uint32_t cap_var, n_scope;
-  // loop variables that enclose the place in hand, outermost first (FORs only)
+  // loop variables that enclose the place in hand, outermost first (FORs only, and LETs that stand
+  // for those of another step: ahead.c)
   uint32_t scope[256];
   uint32_t n_for;
   uint32_t place_at, place_depth;  // the place of the regions that are being decided
+  seer_expr ahead;  // where what a step behind is fetched for is loaded: there is one; else 0
   seer_expr *simple;  // by expression of the loop IR: what it simplifies to, 0: not seen yet
   uint32_t cap_simple;
   seer_prover prover;
@@ -162,6 +170,21 @@ seer_status seer_lower_group(
 // Where all axes at axis[] are inside, of those that a FLAT stage's region may reach beyond; 0:
 // everywhere.
 seer_expr seer_lower_inside(seer_lower *lower, uint32_t s, const seer_expr *axis);
+
+// ---- ahead.c
+// How many of a tiled stage's loops, its first ones, are over steps for which operands are fetched.
+uint32_t seer_lower_step_loops(const seer_lower *lower, uint32_t s);
+// A tiled stage whose fetches are a step ahead (frame.h, is_ahead): what comes in front of its
+// loops over steps; at the beginning of a step's body, which those `k` loops enclose; and at its
+// end. `emit` makes what is inside of a fetch's loops.
+seer_status seer_lower_ahead_begin(
+    seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block);
+seer_status seer_lower_ahead_load(
+    seer_lower *lower, uint32_t s, uint32_t k, seer_lower_emit emit, seer_lower_block *block);
+seer_status seer_lower_ahead_store(
+    seer_lower *lower, uint32_t s, uint32_t k, seer_lower_block *block);
+// A store of FETCH stage `s` goes to its item's registers instead, where those are being loaded.
+void seer_lower_ahead_hold(const seer_lower *lower, uint32_t s, seer_loop_node *inout_store);
 
 // ---- tree.c
 // What a block does for the result at state->dealt, with tree_items items: `s` is the reduction, or

@@ -19,8 +19,9 @@ static void add_loops(const seer_lower *lower, const int64_t *stride, const uint
     for (uint32_t place = 0; place < lower->n_for; place++) {
       const seer_loop_node *loop = loop_of(lower, lower->scope[place]);
       if (stride[place] == 0 || (loop->ann == SEER_LOOP_THREAD) != of_items) continue;
+      int64_t extent = lower->loop->var[lower->scope[place]].high + 1;
       out_index[out->n] = seer_expr_var(&lower->loop->expr, lower->scope[place]);
-      out->dim[out->n++] = (seer_pack_dim){dim_of[place], stride[place], loop->extent};
+      out->dim[out->n++] = (seer_pack_dim){dim_of[place], stride[place], extent};
     }
   }
 }

@@ -413,8 +413,8 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
     }
     if (start.n > 0 && seer_lower_is_faulty(lower, SEER_LOWER_FAULT_REGION_START)) start.constant++;
     seer_expr value = seer_linear_emit(pool_of(lower), &start);
-    uint32_t same = 0;  // a LET of this value may be in scope
-    while (same < lower->loop->n_var && !is_let_of(lower, same, value)) same++;
+    uint32_t same = 0;  // a LET of this value may be in scope; a number is as good as any
+    while (same < lower->loop->n_var && (start.n == 0 || !is_let_of(lower, same, value))) same++;
     if (same < lower->loop->n_var) {
       value = seer_expr_var(pool_of(lower), same);
     } else if (!seer_linear_is_affine(pool_of(lower), &start)) {

@@ -107,9 +107,10 @@ static void fill_reduction(const maker *m) {
 
 static void fill_choices(const seer_sketch *sketch, uint32_t stage, uint16_t *knob, seer_rng *rng) {
   const seer_sketch_stage *s = &sketch->stage[stage];
-  const uint16_t choice[] = {s->unroll_knob, s->items_knob, s->width_knob, s->pad_knob};
-  // 64 copies, 128 items, 4 neighbours, no pad
-  static const uint16_t usual[] = {2, 2, 2, 0};
+  const uint16_t choice[] = {
+      s->unroll_knob, s->items_knob, s->width_knob, s->pad_knob, s->ahead_knob};
+  // 64 copies, 128 items, 4 neighbours, no pad, nothing ahead
+  static const uint16_t usual[] = {2, 2, 2, 0, 0};
   for (uint32_t k = 0; k < SEER_COUNT_OF(choice); k++) {
     if (choice[k] == SEER_NO_KNOB) continue;
     uint16_t n = sketch->knob[choice[k]].n_values;

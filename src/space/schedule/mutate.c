@@ -138,7 +138,7 @@ static bool mutate_choice(const seer_draw *draw, seer_knob_kind kind) {
 // A GPU's grid follows from factors: what stands beside them in the place of parallel loops.
 static seer_knob_kind pick_given(const seer_draw *draw) {
   static const seer_knob_kind given[] = {
-      SEER_KNOB_ITEMS, SEER_KNOB_WIDTH, SEER_KNOB_PAD, SEER_KNOB_RFACTOR};
+      SEER_KNOB_ITEMS, SEER_KNOB_WIDTH, SEER_KNOB_PAD, SEER_KNOB_AHEAD, SEER_KNOB_RFACTOR};
   if (draw->list->target->kind == SEER_TARGET_CPU) return SEER_KNOB_PARALLEL;
   return given[seer_rng_below(draw->rng, SEER_COUNT_OF(given))];
 }

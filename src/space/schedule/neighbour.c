@@ -207,6 +207,7 @@ static void step(walk *w, uint32_t k, int direction) {
     case SEER_KNOB_ITEMS:
     case SEER_KNOB_WIDTH:
     case SEER_KNOB_PAD:
+    case SEER_KNOB_AHEAD:
     case SEER_KNOB_RFACTOR:
       step_choice(w, k, direction);
       break;

@@ -65,6 +65,7 @@ static const char *const number_words[SEER_KNOB_KIND_COUNT] = {[SEER_KNOB_PARALL
     [SEER_KNOB_ITEMS] = "items",
     [SEER_KNOB_WIDTH] = "width",
     [SEER_KNOB_PAD] = "pad",
+    [SEER_KNOB_AHEAD] = "ahead",
     [SEER_KNOB_RFACTOR] = "rfactor"};
 
 const char *seer_schedule_print(
@@ -103,6 +104,8 @@ const char *seer_schedule_print(
     size_t n = axis_part(knob->name);
     const char *of = seer_arena_strndup(arena, knob->name, n);
     uint16_t value = schedule->knob[k];
+    // Texts from before there was the knob stay what they are.
+    if (knob->kind == SEER_KNOB_AHEAD && value == 0) continue;
     switch (knob->kind) {
       case SEER_KNOB_LOCATION: {
         const seer_location *location = &sketch->stage[knob->stage].location[value];
@@ -116,6 +119,7 @@ const char *seer_schedule_print(
       case SEER_KNOB_ITEMS:
       case SEER_KNOB_WIDTH:
       case SEER_KNOB_PAD:
+      case SEER_KNOB_AHEAD:
       case SEER_KNOB_RFACTOR:
         seer_text_printf(&text, "\n  %s %s %u", number_words[knob->kind], of,
             seer_knob_number(list, knob, value));
@@ -233,8 +237,8 @@ static seer_status parse(parser *p) {
     } else if (try_number(p, &kind)) {
       SEER_TRY(parse_number(p, kind));
     } else {
-      return seer_scan_fail(
-          &p->scan, "a step is split, place, parallel, unroll, items, width, pad or rfactor");
+      return seer_scan_fail(&p->scan,
+          "a step is split, place, parallel, unroll, items, width, pad, ahead or rfactor");
     }
   }
   if (!seer_scan_at_end(&p->scan)) return seer_scan_fail(&p->scan, "text after the schedule");

@@ -43,6 +43,7 @@ uint16_t seer_knob_number(const seer_sketch_list *list, const seer_knob *knob, u
     case SEER_KNOB_FACTOR:
     case SEER_KNOB_LOCATION:
     case SEER_KNOB_PARALLEL:
+    case SEER_KNOB_AHEAD:
     case SEER_KNOB_KIND_COUNT:
       break;
   }

@@ -377,6 +377,18 @@ static void count_ways(seer_skeleton *b) {
 #define ITEMS_VALUES 5  // 32 .. 512
 #define WIDTH_VALUES 3  // 1 .. 4 elements, of f32 16 bytes
 #define PAD_VALUES 3  // none, a bank, 16 bytes
+#define AHEAD_VALUES 2  // no step, one
+
+// Whether items have time to wait for what is fetched, and something is. (Of lanes of a processor
+// nothing is on its way while they compute.)
+static bool has_fetches(const seer_skeleton *b, uint32_t stage) {
+  if (b->context->target->gpu.items_are_lanes) return false;
+  for (uint32_t f = 0; f < stage; f++) {
+    const seer_plan_stage *plan = &b->plan->stage[f];
+    if (plan->role == SEER_ROLE_FETCH && plan->partner == stage) return true;
+  }
+  return false;
+}
 
 static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
   seer_sketch_stage *stage = &b->sketch->stage[s];
@@ -401,6 +413,8 @@ static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
   // Weights lie as they are read.
   if (stage->role == SEER_ROLE_FETCH && is_full && !stage->pack_weights)
     stage->pad_knob = add_choice(b, s, SEER_KNOB_PAD, "pad", PAD_VALUES);
+  if (stage->role == SEER_ROLE_TILED && is_full && has_fetches(b, s))
+    stage->ahead_knob = add_choice(b, s, SEER_KNOB_AHEAD, "ahead", AHEAD_VALUES);
 }
 
 // ---- variants
@@ -457,7 +471,7 @@ seer_sketch *seer_skeleton_build(
     stage->prefix = plan->stage[s].prefix;
     stage->grid_axes = plan->stage[s].grid_axes;
     stage->location_knob = stage->parallel_knob = stage->unroll_knob = SEER_NO_KNOB;
-    stage->items_knob = stage->width_knob = stage->pad_knob = SEER_NO_KNOB;
+    stage->items_knob = stage->width_knob = stage->pad_knob = stage->ahead_knob = SEER_NO_KNOB;
     stage->vector_lanes = lanes_of(b, s);
     stage->tile_copies = 1;
     memset(stage->step, 1, sizeof stage->step);

@@ -75,6 +75,50 @@ static void schedules_are_text(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Whether fetches are a step ahead; texts from before that could be said mean that they are not.
+static void a_step_ahead_is_a_word(void **state) {
+  (void)state;
+  static const char rest[] =
+      "split C.m 1:1 2:16 3:1 4:4 split C.n 1:1 2:16 3:1 4:4 split C.k 1:4 2:4";
+  static const struct {
+    const char *words;
+    bool is_ahead;
+    int64_t held;
+  } cases[] = {{"", false, 0}, {"ahead C 0", false, 0},
+      {"width A.fetch 4 width B.fetch 1 ahead C 1", true, 4 + 4},
+      {"width A.fetch 1 width B.fetch 2 ahead C 1", true, 4 + 4},
+      // One step, and nothing behind it.
+      {"ahead C 1 split C.k 1:128", false, 0}};
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = gpu("cuda:sm_80", arena), lanes = gpu("opencl:cpu", arena);
+  const seer_dag *dag = space_parse(arena, space_net_text("matmul"));
+  seer_sketch_list *list = space_sketches(arena, dag, &target, SEER_SPACE_FULL);
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    const char *text = seer_arena_printf(
+        arena, "sched \"%s\" { %s %s }", list->sketch[0]->signature, rest, cases[k].words);
+    seer_schedule s, again;
+    seer_frame frame;
+    seer_block_shape shape;
+    must(seer_schedule_parse(list, "text", text, strlen(text), &s));
+    seer_frame_make(list, &s, &frame);
+    seer_block_shape_make(&frame, frame.root[0], &shape);
+    assert_int_equal(shape.held, cases[k].held);
+    text = seer_schedule_print(list, &s, arena);
+    assert_int_equal(strstr(text, "ahead C 1") != NULL, cases[k].is_ahead);
+    assert_int_equal(strstr(text, "ahead") != NULL, cases[k].is_ahead);
+    must(seer_schedule_parse(list, "printed", text, strlen(text), &again));
+    assert_true(seer_schedule_equal(&s, &again));
+  }
+  for (int k = 0; k < 2; k++) {
+    list = space_sketches(
+        arena, dag, k == 0 ? &lanes : &target, k == 0 ? SEER_SPACE_FULL : SEER_SPACE_ANSOR);
+    for (uint32_t i = 0; i < list->n; i++)
+      for (uint32_t n = 0; n < list->sketch[i]->n_knob; n++)
+        assert_true(list->sketch[i]->knob[n].kind != SEER_KNOB_AHEAD);
+  }
+  seer_arena_destroy(arena);
+}
+
 // Where a block's memory is memory as any other, tiles read arguments, and weights are packed as
 // they read them; Ansor's space is as published.
 static void lanes_fetch_nothing(void **state) {
@@ -234,6 +278,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(signatures_are_these),
       cmocka_unit_test(schedules_are_text),
+      cmocka_unit_test(a_step_ahead_is_a_word),
       cmocka_unit_test(lanes_fetch_nothing),
       cmocka_unit_test(parts_are_these),
       cmocka_unit_test(parts_are_blocks),
