@@ -23,6 +23,8 @@
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make portable     the program as one archive for x86-64 machines on which nothing is installed (tool/portable.sh)
+#   make wheel        a Python wheel for x86-64 machines with glibc 2.28 or later, all but libc inside (tool/wheel.sh)
+#   make check-wheel  that wheel as who installs it has it, where nothing else is installed (tool/check_wheel.sh)
 #   make gpu-day      what only a GPU can judge, asked of the one that is here, SECONDS=1500 at most (tool/gpu_day.sh, doc/gpu.md)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS (of the build), TESTS (at once).
@@ -41,7 +43,7 @@ STUDY ?= $(BUILD)/study
 TESTS ?= $(shell expr $(JOBS) + 1)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
-.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models portable gpu-day install configure clean
+.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models portable wheel check-wheel gpu-day install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -148,6 +150,12 @@ study-quick: all
 
 portable: deps all
 	@tool/portable.sh $(BUILD)
+
+wheel: deps
+	@tool/wheel.sh $(BUILD)
+
+check-wheel: wheel
+	@tool/check_wheel.sh $(BUILD)
 
 SECONDS ?= 1500
 gpu-day: deps all

@@ -29,10 +29,13 @@ _DTYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8",
 
 
 class Error(RuntimeError):
-    """What the runtime says is wrong; `code` is one of its words ("invalid", "unsupported", "busy", ...)."""
+    """What the runtime says is wrong; `code` is one of its words ("invalid", "unsupported", "busy", ...), or "failed", of
+    what tunes and compiles."""
 
     def __init__(self, code, message):
-        self.code = _CODES[code] if 0 <= code < len(_CODES) else str(code)
+        if not isinstance(code, str):
+            code = _CODES[code] if 0 <= code < len(_CODES) else str(code)
+        self.code = code
         super().__init__(message or self.code)
 
 

@@ -1,0 +1,127 @@
+"""python/package: the names tune, compile and load over this build's libfamilyseer.so, laid out as a wheel has it.
+SEER_TEST: timeout=120 cost=15"""
+import atexit
+import glob
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+
+import numpy as np
+
+source = os.environ.get("TEST_SOURCE_DIR", ".")
+build = os.environ.get("TEST_BUILD_DIR", os.path.join(source, "build"))
+tmp = tempfile.mkdtemp()
+package = os.path.join(tmp, "familyseer")
+shutil.copytree(os.path.join(source, "python", "package"), package, ignore=shutil.ignore_patterns("__pycache__"))
+shutil.copy(os.path.join(source, "python", "familyseer.py"), os.path.join(package, "_runtime.py"))
+os.symlink(os.path.realpath(os.path.join(build, "libfamilyseer.so")), os.path.join(package, "libfamilyseer.so"))
+os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(tmp, "temporary")
+os.mkdir(tempfile.tempdir)
+sys.dont_write_bytecode = True
+sys.path.insert(0, tmp)
+import familyseer as fs  # noqa: E402
+
+from build_onnx import Net  # noqa: E402
+from peer import reference, run_tests  # noqa: E402
+
+net = Net("two", [4, 20], 5)
+proto = net.model(net.gemm(net.op("Relu", net.gemm("x", 30, 20)), 6, 30))
+x = np.random.default_rng(1).standard_normal((4, 20)).astype(np.float32)
+want = reference(proto, {"x": x})
+
+
+def close(model):
+    for name, y in want.items():
+        np.testing.assert_allclose(model.run({"x": x})[name], y, rtol=1e-4, atol=1e-4)
+
+
+def raises(kind, text, call):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def left():
+    return glob.glob(os.path.join(tempfile.tempdir, "*"))
+
+
+def test_compile_keeps_files_as_long_as_a_model():
+    model = fs.compile(proto, untuned_drafts=64)
+    close(model)
+    other = model.clone()
+    child = os.fork()
+    if child == 0:  # its end is not that of the files
+        atexit._run_exitfuncs()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    del model
+    assert left(), "a clone has them still"
+    close(other)
+    del other
+    assert not left(), left()
+
+
+def test_bytes_path_and_folder():
+    folder, file = os.path.join(tmp, "out"), os.path.join(tmp, "m.onnx")
+    fs.compile(proto.SerializeToString(), folder, untuned_drafts=64)
+    close(fs.load(folder))
+    assert not left(), left()
+    with open(file, "wb") as f:
+        f.write(proto.SerializeToString())
+    close(fs.compile(file, untuned_drafts=64))
+
+
+def test_tune_tells_what_happens():
+    events = []
+    close(fs.tune(proto, trials=16, on_event=events.append))
+    kinds = [e.kind for e in events]
+    assert "start" in kinds and kinds[-1] == "verdict" and "done" in kinds, kinds
+    assert max(e.trials for e in events) >= 16 and events[-1].latency_ms > 0, events[-1]
+
+
+def test_several_sets_of_shapes():
+    free = Net("free", ["n", 20], 5)
+    model = fs.compile(free.model(free.gemm("x", 6, 20)), untuned_drafts=64, input_shapes=["x:1x20", "x:4x20"])
+    assert len(model.sets) == 2, model.sets
+
+
+def test_what_is_wrong_is_said():
+    error = raises(fs.Error, "time-budgett", lambda: fs.tune(proto, time_budgett="2m"))
+    assert error.code == "failed", error.code
+    raises(fs.Error, "nowhere.onnx", lambda: fs.compile("nowhere.onnx"))
+    raises(fs.Error, "", lambda: fs.compile(b"no network"))
+    raises(TypeError, "not int", lambda: fs.compile(3))
+    assert not left(), left()
+
+
+def test_a_listener_that_fails_ends_the_tuning():
+    def fail(event):
+        if event.kind == "start":
+            raise KeyError("mine")
+
+    raises(KeyError, "mine", lambda: fs.tune(proto, trials=100000, time_budget="300s", on_event=fail))
+    assert not left(), left()
+
+
+def test_ctrl_c_keeps_what_was_found():
+    def press(event):
+        if event.kind == "round-end" and not pressed:
+            pressed.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    pressed = []
+    close(fs.tune(proto, trials=100000, time_budget="300s", until_done=False, on_event=press))
+    assert pressed and threading.active_count() == 1
+
+
+try:
+    run_tests([(name, test) for name, test in globals().items() if name.startswith("test_")])
+finally:
+    shutil.rmtree(tmp)
