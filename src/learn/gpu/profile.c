@@ -26,6 +26,10 @@
 #define ADDRESSES 2.0  // registers of an access's address
 #define SECTORS_A_CYCLE 4.0  // of the pipe that global accesses go through: 128 bytes
 #define LOADS_A_CYCLE 2.0  // of a processor behind OpenCL, vectors or lanes
+// Of lanes, measured with Intel's OpenCL (doc/decisions, 112): vectors of which some lanes are not
+// to do anything take 2.3 times as long; each item behind the last whole vector nearly as long as
+// one.
+#define MASKED 2.3
 
 // ---- a statement
 
@@ -40,11 +44,32 @@ typedef struct {
   double turns;  // of an item in a round: of loops that are not written out
   double body;  // iterations that one turn has
   double warps;  // that have work
+  double issued;  // of lanes: vectors, items by themselves, and what masks take; else the warps
   double items;
 } shape;
 
 static double max_d(double a, double b) { return a > b ? a : b; }
 static double min_d(double a, double b) { return a < b ? a : b; }
+
+// Whether there are items that have nothing to do: a bound of their axis is not always met.
+static bool is_masked(const seer_nest_statement *st) {
+  for (uint32_t l = 0; l < st->n_loop; l++) {
+    const seer_nest_loop *item = &st->loop[l];
+    if (item->ann != SEER_LOOP_THREAD || item->extent == 1) continue;
+    for (uint32_t k = 0; k < st->n_loop; k++) {
+      const seer_nest_loop *loop = &st->loop[k];
+      if (loop->stage == item->stage && loop->axis == item->axis && !loop->is_exact) return true;
+    }
+  }
+  return false;
+}
+
+static double issued_by(const shape *s, bool is_dealt) {
+  double lanes = s->gpu->warp_items, vectors = floor(s->items / lanes);
+  if (!s->gpu->items_are_lanes) return s->warps;
+  double issued = vectors + (s->items - vectors * lanes);
+  return issued * (!is_dealt && is_masked(s->st) ? MASKED : 1);
+}
 
 static void find_items(shape *s) {
   const seer_nest_statement *st = s->st;
@@ -68,6 +93,7 @@ static void find_items(shape *s) {
     s->end_item = s->first_item;
   }
   s->warps = ceil(s->items / s->gpu->warp_items);
+  s->issued = issued_by(s, is_dealt);
 }
 
 static void find_turns(shape *s) {
@@ -191,11 +217,12 @@ typedef struct {
 typedef struct {
   const double *all, *block;  // extents
   double n_rounds;  // of all items of a block, by warps
+  double n_issued;  // likewise, with what lanes take more
 } rounds;
 
 // Of accesses of warps that so many elements of each item take.
 static double requests_of(const seer_warp_access *warp, double elems, const rounds *r) {
-  return elems / warp->wide * r->n_rounds * warp->issues;
+  return elems / warp->wide * r->n_issued * warp->issues;
 }
 
 static void add_global(const shape *s, const seer_nest_access *access, const seer_warp_access *warp,
@@ -296,15 +323,16 @@ static void add_statement(const seer_nest_statement *st, const seer_target_gpu *
   find_turns(&s);
   double all[SEER_NEST_MAX_LOOPS], block[SEER_NEST_MAX_LOOPS];
   extents_of(&s, all, block);
-  rounds r = {all, block, s.visits * s.rounds * s.warps};
+  double n_rounds = s.visits * s.rounds;
+  rounds r = {all, block, n_rounds * s.warps, n_rounds * s.issued};
   if (s.items > out->items) out->items = s.items;
   waits w = {.far = 0};
   for (uint32_t a = 0; a < st->n_access; a++) add_access(&s, &st->access[a], &r, out, &w);
-  double work = s.turns * s.body * r.n_rounds;
+  double work = s.turns * s.body * r.n_issued;
   out->fmas += work * (double)st->n_fma;
   out->issues += work * issues_of(st);
-  if (s.turns > 1) out->issues += LOOP_ISSUES * s.turns * r.n_rounds;
-  out->issues += DEAL_ISSUES * st->dealt.n * r.n_rounds;
+  if (s.turns > 1) out->issues += LOOP_ISSUES * s.turns * r.n_issued;
+  out->issues += DEAL_ISSUES * st->dealt.n * r.n_issued;
   out->flops += flops_of(st) * st->iterations;
   double at_once = s.rounds > LOADS_AT_ONCE ? LOADS_AT_ONCE : s.rounds;
   out->loads = max_d(out->loads, w.loads * at_once);
