@@ -88,7 +88,8 @@ static void a_step_ahead_is_a_word(void **state) {
       {"width A.fetch 4 width B.fetch 1 ahead C 1", true, 4 + 4},
       {"width A.fetch 1 width B.fetch 2 ahead C 1", true, 4 + 4},
       // One step, and nothing behind it.
-      {"ahead C 1 split C.k 1:128", false, 0}};
+      {"split C.m 4:1 split C.n 4:1 width A.fetch 4 width B.fetch 4 ahead C 1 split C.k 1:128",
+          false, 0}};
   seer_arena *arena = seer_arena_create("test");
   seer_target target = gpu("cuda:sm_80", arena), lanes = gpu("opencl:cpu", arena);
   const seer_dag *dag = space_parse(arena, space_net_text("matmul"));
