@@ -26,6 +26,7 @@ struct seer_signature {
 typedef struct {
   const seer_loop *loop;
   const bool *is_fixed;
+  const int64_t *low, *high;  // by variable
   seer_arena *arena;
   seer_signature *out;
 } maker;
@@ -94,14 +95,13 @@ static bool split(
       continue;
     }
     if (of.any_fixed) add_raw(m, atom);
-    const seer_expr_node *node = seer_expr_at(pool, atom);
-    if (node->op != SEER_EXPR_VAR) {
+    int64_t low, high;  // of a quotient of variables, too
+    if (of.any_fixed || !seer_expr_range(pool, atom, m->low, m->high, &low, &high)) {
       is_known = false;
       continue;
     }
-    const seer_loop_var *var = &m->loop->var[node->ref];
-    *out_low += coef * (coef > 0 ? var->low : var->high);
-    *out_high += coef * (coef > 0 ? var->high : var->low);
+    *out_low += coef * (coef > 0 ? low : high);
+    *out_high += coef * (coef > 0 ? high : low);
   }
   return is_known;
 }
@@ -151,7 +151,13 @@ static void add_root(maker *m, seer_expr e, int64_t extent) {
 
 seer_signature *seer_signature_make(const seer_loop *loop, const bool *is_fixed,
     const seer_expr *roots, const int64_t *extent, uint32_t n_roots, seer_arena *arena) {
-  maker m = {loop, is_fixed, arena, SEER_NEW(arena, seer_signature)};
+  int64_t *low = SEER_NEW_ARRAY(arena, int64_t, loop->n_var + 1),
+          *high = SEER_NEW_ARRAY(arena, int64_t, loop->n_var + 1);
+  for (uint32_t v = 0; v < loop->n_var; v++) {
+    low[v] = loop->var[v].low;
+    high[v] = loop->var[v].high;
+  }
+  maker m = {loop, is_fixed, low, high, arena, SEER_NEW(arena, seer_signature)};
   for (uint32_t k = 0; k < n_roots; k++) add_root(&m, roots[k], extent[k]);
   return m.out;
 }
