@@ -3,7 +3,7 @@
 // through NVRTC without a spill; and how far the estimates of registers are off, from vector code
 // and from the nest alone.
 //   gpu_tasks [--target cuda:sm_80,cuda:sm_90] [--networks a,b:sequence=384,... | --paper] [--drawn N]
-//             [--compile] [--nvrtc FILE] [--space ansor] [--threads N]
+//             [--compile] [--nvrtc FILE] [--space ansor] [--precision bf16] [--threads N]
 // --paper: the eight networks of FamilySeer's evaluation. One line a target and network, then what
 // was refused and why, with the counts of each target. Each distinct task counts once a target.
 // Tasks go side by side on all processors, or N of them, and what comes out does not depend on how
@@ -36,6 +36,7 @@ static const char paper[] =
 typedef struct {
   const char *networks;  // NULL: all
   const char *nvrtc;  // NULL: the toolkit's
+  const char *precision;
   seer_target target;
   seer_space_kind space;
   uint32_t n_drawn, n_threads;
@@ -48,7 +49,7 @@ typedef struct {
 } reason;
 
 typedef struct {
-  uint32_t n_task, n_sketch, n_schedule, n_tiled, n_wrong, n_spilled, n_built, n_kernel;
+  uint32_t n_task, n_sketch, n_schedule, n_tiled, n_wrong, n_spilled, n_built, n_kernel, n_products;
 } counts;
 
 // A thread's.
@@ -114,10 +115,11 @@ static void note(worker *w, const char *task, const char *what) {
 static seer_status compile(worker *w, const seer_loop *loop, const char *schedule,
     const seer_kernel_profile *kernels, uint32_t n_profile, seer_arena *arena) {
   const options *o = w->study->o;
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(true);
   seer_vec_code *code;
   SEER_TRY(seer_gen_code(loop, &machine, "task", arena, &code));
   SEER_TRY(seer_vec_verify(code));
+  w->n.n_products += seer_vec_has_mma(code);
   if (!o->compiles) return SEER_OK;
   seer_kernel text, built;
   seer_cubin cubin;
@@ -214,6 +216,7 @@ static counts total(const study *s) {
     all.n_spilled += n->n_spilled;
     all.n_built += n->n_built;
     all.n_kernel += n->n_kernel;
+    all.n_products += n->n_products;
   }
   return all;
 }
@@ -251,11 +254,11 @@ static void try_network(study *s, const seer_context *context, const char *name)
   seer_parallel(s->n_worker, s->n_seen - j.first, try_task, &j);
   counts n = total(s);
   printf(
-      "%-20s %4u tasks not seen before, %4u tiled, %5u sketches, %6u schedules, %5u refused, %6u "
-      "built, %4u kernels spill, %.1f s\n",
+      "%-20s %4u tasks not seen before, %4u tiled, %5u sketches, %6u schedules, %5u refused, %5u "
+      "of warps, %6u built, %4u kernels spill, %.1f s\n",
       name, n.n_task - before.n_task, n.n_tiled - before.n_tiled, n.n_sketch - before.n_sketch,
-      n.n_schedule - before.n_schedule, n.n_wrong - before.n_wrong, n.n_built - before.n_built,
-      n.n_spilled - before.n_spilled, now_s() - start);
+      n.n_schedule - before.n_schedule, n.n_wrong - before.n_wrong, n.n_products - before.n_products,
+      n.n_built - before.n_built, n.n_spilled - before.n_spilled, now_s() - start);
   fflush(stdout);
   seer_graph_close(graph);
   seer_arena_destroy(arena);
@@ -295,13 +298,16 @@ static bool try_target(const options *o, const char *target) {
   seer_context *context;
   die(seer_context_create(&context));
   die(seer_context_set(context, "target", target));
+  if (o->precision) die(seer_context_set(context, "precision", o->precision));
   die(seer_context_find_any_target(context));
   double start = now_s();
   printf("%s:\n", target);
   try_networks(&s, context);
   counts n = total(&s);
-  printf("%s: %u tasks, %u tiled, %u sketches, %u schedules, %u refused, %u built, %u kernels spill",
-      target, n.n_task, n.n_tiled, n.n_sketch, n.n_schedule, n.n_wrong, n.n_built, n.n_spilled);
+  printf("%s: %u tasks, %u tiled, %u sketches, %u schedules, %u refused, %u with products of warps, "
+         "%u built, %u kernels spill",
+      target, n.n_task, n.n_tiled, n.n_sketch, n.n_schedule, n.n_wrong, n.n_products, n.n_built,
+      n.n_spilled);
   if (n.n_kernel > 0)
     printf("; estimate of registers off by %.0f %%, without vector code by %.0f %% (median of %u "
            "kernels)",
@@ -322,7 +328,7 @@ static bool try_target(const options *o, const char *target) {
 static void usage(void) {
   fprintf(stderr,
       "usage: gpu_tasks [--target T,T] [--networks A,B | --paper] [--drawn N] [--compile] [--nvrtc "
-      "FILE] [--space full|ansor] [--threads N]\n");
+      "FILE] [--space full|ansor] [--precision f32|bf16|f16] [--threads N]\n");
   exit(2);
 }
 
@@ -341,6 +347,8 @@ static bool take(options *o, const char **targets, int argc, char **argv, int *k
     o->networks = value;
   else if (strcmp(word, "--nvrtc") == 0)
     o->nvrtc = value;
+  else if (strcmp(word, "--precision") == 0)
+    o->precision = value;
   else if (strcmp(word, "--drawn") == 0)
     o->n_drawn = number(value);
   else if (strcmp(word, "--threads") == 0)

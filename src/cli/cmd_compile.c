@@ -40,7 +40,8 @@ static void hear_loaded(void *user, const seer_network *network) {
   *start = seer_os_now_ns();
 }
 
-static void tell_kernels(const seer_emitted *done, const char *out_dir, double seconds) {
+static void tell_kernels(
+    const seer_emitted *done, const char *precision, const char *out_dir, double seconds) {
   fprintf(stderr, "%u kernels of %u tasks, untuned", done->n_kernel, done->n_task);
   if (done->n_without) fprintf(stderr, ", %u tasks without one", done->n_without);
   if (done->n_host)
@@ -48,6 +49,8 @@ static void tell_kernels(const seer_emitted *done, const char *out_dir, double s
   if (done->register_error > 0)
     fprintf(stderr, "; %u spill, registers were estimated to %.0f %% (median)", done->n_spilling,
         100 * done->register_error);
+  if (strcmp(precision, "f32") != 0)
+    fprintf(stderr, "; what %s changes in outputs is not judged of kernels", precision);
   fprintf(stderr, "; %s%s: %s/kernels.txt in %.1f s\n", *done->compiler ? "compiled by " : "",
       *done->compiler ? done->compiler : "not compiled, no OpenCL device is here", out_dir,
       seconds);
@@ -67,7 +70,9 @@ static seer_status run_kernels(seer_compile_request *request) {
   seer_emitted done;
   uint64_t *start = request->user;
   seer_status status = seer_compile_kernels(request, arena, &done);
-  if (!status) tell_kernels(&done, request->folder, (double)(seer_os_now_ns() - *start) * 1e-9);
+  if (!status)
+    tell_kernels(&done, seer_context_str(context, SEER_OPT_PRECISION), request->folder,
+        (double)(seer_os_now_ns() - *start) * 1e-9);
   seer_arena_destroy(arena);
   return status;
 }

@@ -35,10 +35,15 @@ static const char *print_loop(seer_codegen *codegen, const seer_context *context
   return seer_loop_print(f->loop, arena);
 }
 
+static seer_gen_machine machine_of(const seer_target *target) {
+  return target->kind == SEER_TARGET_CPU ? seer_gen_machine_of(target)
+                                         : seer_gen_machine_of_items(seer_target_has_mma(target));
+}
+
 static const char *print_tile(seer_codegen *codegen, const seer_context *context,
     const seer_dump_forms *f, seer_arena *arena) {
   (void)codegen;
-  seer_tile_machine machine = seer_tile_machine_of(seer_context_target(context));
+  seer_tile_machine machine = machine_of(seer_context_target(context)).tile;
   return seer_tile_print(seer_tile_create(f->loop, &machine, arena), arena);
 }
 
@@ -51,7 +56,7 @@ static const char *failed(seer_status status, const char *comment, seer_arena *a
 static const char *print_vector(seer_codegen *codegen, const seer_context *context,
     const seer_dump_forms *f, seer_arena *arena) {
   (void)codegen;
-  seer_gen_machine machine = seer_gen_machine_of(seer_context_target(context));
+  seer_gen_machine machine = machine_of(seer_context_target(context));
   seer_vec_code *code;
   seer_status status = seer_gen_code(f->loop, &machine, "kernel", arena, &code);
   return status ? failed(status, "#", arena) : seer_vec_print(code, arena);
@@ -62,7 +67,8 @@ static const char *print_c(seer_codegen *codegen, const seer_context *context,
     const seer_dump_forms *f, seer_arena *arena) {
   (void)codegen;
   const seer_target *target = seer_context_target(context);
-  seer_gen_machine machine = seer_gen_machine_of_c(target);
+  seer_gen_machine machine =
+      target->kind == SEER_TARGET_CPU ? seer_gen_machine_of_c(target) : machine_of(target);
   seer_vec_code *code;
   const char *text = NULL;
   seer_status status = seer_gen_code(f->loop, &machine, "kernel", arena, &code);

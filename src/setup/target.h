@@ -130,7 +130,7 @@ bool seer_target_dots_halves(const seer_target *target);
 bool seer_target_multiplies_bytes(const seer_target *target);
 bool seer_target_multiplies_halves(const seer_target *target);
 // Whether warps of 32 items multiply matrices (MMA of vector code): CUDA's from sm_80 on, of f16,
-// bf16 and tf32. For tests.
+// bf16 and tf32.
 #define SEER_TARGET_MMA_ARCHITECTURE 80
 bool seer_target_has_mma(const seer_target *target);
 

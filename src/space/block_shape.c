@@ -74,9 +74,19 @@ static void add_tiled(const seer_frame *frame, uint32_t stage, seer_block_shape 
     if (loop->is_tile && loop->level == 0) out->apart = times(out->apart, loop->extent);
     if (loop->is_reduce && loop->level == last) inner = times(inner, loop->extent);
   }
-  out->copies = times(out->sums, inner);
-  out->operands = operands_of(frame, stage);
-  out->ahead = times(out->operands, steps_of(s) - 1);
+  int64_t steps = steps_of(s);
+  seer_warps_tile warps;
+  if (seer_frame_is_of_warps(frame, stage, &warps)) {
+    int64_t products = times(warps.patches[0], warps.patches[1]), x = warps.patches[warps.rows],
+            y = warps.patches[!warps.rows];
+    steps = seer_min_i64(seer_ceil_div(inner, SEER_WARPS_WORDS), SEER_WARPS_WRITTEN);
+    out->copies = times(products, steps);
+    out->operands = seer_min_i64(x * SEER_WARPS_X_WORDS + y * SEER_WARPS_Y_WORDS, INT32_MAX);
+  } else {
+    out->copies = times(out->sums, inner);
+    out->operands = operands_of(frame, stage);
+  }
+  out->ahead = times(out->operands, steps - 1);
   out->ahead = seer_min_i64(out->ahead, seer_min_i64(out->sums + out->operands, MAX_AHEAD));
 }
 

@@ -653,6 +653,31 @@ int64_t seer_frame_fetch_steps(const seer_frame_stage *stage) {
   return steps;
 }
 
+bool seer_frame_is_of_warps(const seer_frame *frame, uint32_t stage, seer_warps_tile *out_tile) {
+  const seer_frame_stage *s = &frame->stage[stage];
+  const seer_sketch_stage *sketch = &frame->sketch->stage[stage];
+  seer_warps_loop loop[SEER_COUNT_OF(s->loop)];
+  if (sketch->warps_type == SEER_WARPS_NONE) return false;
+  // Beyond the ends of operands what was fetched is 0, so that only what does not divide a region
+  // cuts.
+  int64_t length[SEER_DAG_MAX_AXES];
+  for (uint32_t a = 0; a < SEER_DAG_MAX_AXES; a++) length[a] = 1;
+  for (uint32_t l = 0; l < s->n_loop; l++) length[s->loop[l].axis] *= s->loop[l].extent;
+  bool in_items = false;
+  for (uint32_t l = 0; l < s->n_loop; l++) {
+    const seer_frame_loop *of = &s->loop[l];
+    in_items |= of->is_item;
+    loop[l] = (seer_warps_loop){.extent = of->extent,
+        .kind = of->is_item ? SEER_WARPS_ITEM
+            : of->is_tile   ? SEER_WARPS_COPY
+            : in_items      ? SEER_WARPS_STEP
+                            : SEER_WARPS_AROUND,
+        .is_cut = !of->is_reduce && length[of->axis] != s->region[of->axis]};
+    for (uint32_t k = 0; k < 2; k++) loop[l].moves[k] = sketch->factor_axes[k] >> of->axis & 1;
+  }
+  return seer_warps_find(loop, s->n_loop, out_tile);
+}
+
 int64_t seer_frame_items(const seer_frame_stage *stage) {
   int64_t items = 1;
   for (uint32_t l = 0; l < stage->n_loop; l++)

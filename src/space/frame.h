@@ -8,6 +8,7 @@
 #define SEER_SPACE_FRAME_H
 
 #include "space/sketch.h"
+#include "space/warps.h"
 
 typedef struct {
   uint8_t axis, level;
@@ -130,6 +131,8 @@ static inline bool seer_frame_is_in_registers(const seer_frame_stage *stage) {
 }
 // Whether it is products of matrices, as far as loops say.
 bool seer_frame_is_of_matrices(const seer_frame *frame, uint32_t stage);
+// Whether it is products of warps, and which: loops are numbers of the stage's.
+bool seer_frame_is_of_warps(const seer_frame *frame, uint32_t stage, seer_warps_tile *out_tile);
 // Product of its parallel loops; of a FLAT stage its steps.
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);
 // Steps of a tiled stage for which operands are fetched: of its loops around its fetches.

@@ -113,6 +113,9 @@ typedef struct {
   uint8_t max_parallel;  // leading loops that may be parallel
   // TILED: whether its register tile may be products of matrices (space/matrix.h)
   uint8_t matrix_depth;  // seer_matrix_depth
+  // TILED: whether its tile may be products of warps (space/warps.h), and the axes of each factor
+  uint8_t warps_type;  // seer_warps_type
+  uint32_t factor_axes[2];
   // Of a GPU's stage whose elements are dealt out one after another (frame.h, FLAT): its spatial
   // axes have no loops. Without a knob it has a warp's items; a FETCH has those of its partner.
   bool is_flat;

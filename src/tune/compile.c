@@ -38,14 +38,13 @@ static seer_status emit(const seer_compile_request *r, const seer_network *netwo
   return seer_emit_kernels(&request, arena, out);
 }
 
-// Kernels as files are no library that could be run and held against f32.
+// Kernels as files are no library that could be run and held against f32: who asks for a precision
+// gets it, but it can't be chosen by what it changes.
 static seer_status check_precision(const seer_context *context) {
-  const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
-  if (strcmp(precision, "f32") == 0) return SEER_OK;
+  if (strcmp(seer_context_str(context, SEER_OPT_PRECISION), "auto") != 0) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED,
-      "--precision %s: what it changes in the outputs is judged of libraries (--emit so or obj), "
-      "not of kernels",
-      precision);
+      "--precision auto: what a precision changes in the outputs is judged of libraries (--emit so "
+      "or obj), not of kernels");
 }
 
 seer_status seer_compile_kernels(

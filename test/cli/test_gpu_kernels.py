@@ -138,6 +138,8 @@ def the_same_again(folder, net):
     check(compile_for("cuda:sm_80", net, second, before=["taskset", "-c", str(cpu)]).returncode == 0, "on one processor")
     check(written(first) == written(second), "twice the same are not the same")
     check(compile_for("cuda:sm_80", net, plain, "-O0").returncode == 0, "-O0")
+    half = compile_for("cuda:sm_80", net, os.path.join(folder, "half"), "--precision", "f16")
+    check(half.returncode == 0 and "what f16 changes in outputs is not judged of kernels" in half.stderr, f"f16: {half.stderr}")
     check(written(first) != written(plain), "-O0 is as -O1")
     untuned, untiled = (sum(task["estimate_us"] * task["steps"] for task in read(out)["tasks"]) for out in (first, plain))
     check(untuned < untiled, f"-O1 is estimated at {untuned} us, -O0 at {untiled}")
@@ -164,8 +166,7 @@ def bad_inputs(folder):
     refuses(folder, "a processor", "--emit kernels is for GPUs", "mlp", "--emit", "kernels", "-o", out)
     refuses(folder, "no network", "nothere", "nothere", *gpu[1:], "-o", out)
     refuses(folder, "--strict", "no task of a GPU has a record", *gpu, "--strict", "-o", out)
-    for precision in ("auto", "bf16"):
-        refuses(folder, precision, f"--precision {precision}", *gpu, "--precision", precision, "-o", out)
+    refuses(folder, "auto", "--precision auto", *gpu, "--precision", "auto", "-o", out)
     refuses(folder, "no folder", "-o DIR is missing", *gpu, status=2)
     for name, text in (("/nowhere/libnvrtc.so", "/nowhere/libnvrtc.so"), ("libm.so.6", "it is no NVRTC")):
         refuses(folder, name, text, *gpu[:-1], name, "-o", out)

@@ -82,7 +82,7 @@ def every_command_refuses(folder):
 def compile_refuses(folder):
     """What there is no library of for a GPU."""
     for args, why in ((["--emit", "c"], "libraries for GPUs are not written as C yet: --emit so, obj or kernels"),
-                      (["--emit", "kernels", "--precision", "bf16"], "--precision bf16: what it changes in the outputs is judged of libraries (--emit so or obj), not of kernels"),
+                      (["--emit", "kernels", "--precision", "auto"], "--precision auto: what a precision changes in the outputs is judged of libraries (--emit so or obj), not of kernels"),
                       (["--flush-denormals"], "--flush-denormals: kernels of GPUs keep denormal numbers"),
                       (["--strict"], "3 of 3 tasks have no accepted record (--strict)")):
         before = state_of(folder)

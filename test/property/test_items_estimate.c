@@ -37,7 +37,7 @@ typedef struct {
 static ratios found;
 
 static const char *check_traffic(void *user, const random_program *p, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(true);
   (void)user;
   seer_vec_code *code;
   seer_vec_traffic traffic = {0};
@@ -118,7 +118,7 @@ static void conflicts_of_banks_are_those_of_warps(void **state) {
   double turns[3];
   for (size_t k = 0; k < SEER_COUNT_OF(pads); k++) {
     seer_arena *arena = seer_arena_create("test");
-    const seer_gen_machine machine = seer_gen_machine_of_items();
+    const seer_gen_machine machine = seer_gen_machine_of_items(true);
     seer_target target;
     seer_dag *dag;
     seer_sketch_list *list;

@@ -50,7 +50,7 @@ static void judge(const random_program *p, verdicts *out, seer_arena *arena) {
   *out =
       (verdicts){.verify = seer_loop_verify(p->loop), .loops = seer_loop_eval(p->loop, data, &rng)};
   if (!out->loops) out->numbers = loop_expect_compare(p->expect, p->sketch, p->loop, data, arena);
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(true);
   seer_vec_code *code = NULL;
   data = loop_expect_data(p->expect, p->sketch, p->loop, arena);
   out->code = seer_gen_code(p->loop, &machine, "items", arena, &code);

@@ -63,7 +63,7 @@ void drawn_check(const drawn_choice *choice) {
 
 seer_vec_code *drawn_code(
     const random_program *program, const char *symbol, seer_arena *arena, const char **out_wrong) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(true);
   seer_vec_code *code = NULL;
   seer_status status = seer_gen_code(program->loop, &machine, symbol, arena, &code);
   if (!status) status = seer_vec_verify(code);

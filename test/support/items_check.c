@@ -7,7 +7,7 @@
 
 const char *items_check_code(const loop_expect *expect, const seer_sketch *sketch,
     const seer_loop *loop, uint64_t seed, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(true);
   seer_vec_code *code = NULL;
   void **data = loop_expect_data(expect, sketch, loop, arena);
   seer_rng rng;

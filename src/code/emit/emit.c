@@ -108,7 +108,7 @@ static seer_status write_file(
 // What the generator knows and what the text asks for.
 static seer_status describe(worker *w, const seer_loop *loop, const seer_kernel *text,
     const seer_schedule *schedule, const seer_sketch_list *list, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(text->format == SEER_KERNEL_CUDA_C);
   seer_emit_task *row = w->next;
   seer_vec_code *code;
   SEER_TRY(seer_gen_code(loop, &machine, text->symbol, arena, &code));

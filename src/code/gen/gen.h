@@ -14,7 +14,8 @@
 //   ../access/  loads and stores at an address; packed weights, ahead of time
 //   expr.c      expressions, with what they load
 //   copies.c    a loop's variable, copy by copy
-//   accumulators.c  targets of reductions, in registers     matrix.c   sums that are matrices
+//   accumulators.c  targets of reductions, in registers
+//   ../product/  sums that are products of matrices, or of warps
 //   version.c  which versions a tile gets
 //   items.c     of block programs: which item, nests
 //   loop.c      blocks, loops, stores
@@ -396,7 +397,7 @@ void seer_gen_accumulators_end(seer_gen *g, uint32_t root);  // writes them back
 void seer_gen_accumulators_update(seer_gen *g, const seer_loop_node *store,
     const seer_gen_addr *addr, const seer_gen_active *active);
 
-// ---- matrix.c
+// ---- ../product/matrices.c
 void seer_gen_matrix_phase(seer_gen *g, uint32_t id);  // in front of all else: the block `id`
 // Whether the loop `init` does nothing but set to 0 what the reduction right behind it, whose
 // outermost loop is `root`, sums up in matrices: then it is left out, and they are cleared.
@@ -406,6 +407,11 @@ bool seer_gen_matrix_clears(seer_gen *g, uint32_t init, uint32_t root);
 bool seer_gen_matrix_begin(seer_gen *g, uint32_t root);
 void seer_gen_matrix_products(seer_gen *g);  // in place of g->matrix->of.reduce
 void seer_gen_matrix_end(seer_gen *g);
+
+// ---- ../product/warps.c
+// The loop `id` of tile IR as products of warps, in place of its own code; false: here and now it
+// can't be.
+bool seer_gen_warps(seer_gen *g, uint32_t id);
 
 // ---- version.c
 #define SEER_GEN_MAX_PROVED 256

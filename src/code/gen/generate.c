@@ -88,9 +88,11 @@ seer_gen_machine seer_gen_machine_of(const seer_target *target) {
                                                           : 255};
 }
 
-seer_gen_machine seer_gen_machine_of_items(void) {
-  return (seer_gen_machine){
-      .tile = {.vector_bytes = 1, .n_vector_registers = 255, .has_items = true},
+seer_gen_machine seer_gen_machine_of_items(bool multiplies_by_warps) {
+  return (seer_gen_machine){.tile = {.vector_bytes = 1,
+                                .n_vector_registers = 255,
+                                .has_items = true,
+                                .multiplies_by_warps = multiplies_by_warps},
       .l2_bytes = UINT64_MAX,
       .has_rounding = true,
       .masked_bytes = 1};

@@ -20,8 +20,9 @@ typedef struct {
   uint32_t masked_bytes;
 } seer_gen_machine;
 seer_gen_machine seer_gen_machine_of(const seer_target *target);
-// Items with registers for all that is theirs, as GPUs have them. For tests.
-seer_gen_machine seer_gen_machine_of_items(void);
+// Items with registers for all that is theirs, as GPUs have them.
+//   multiplies_by_warps  the code may have MMA
+seer_gen_machine seer_gen_machine_of_items(bool multiplies_by_warps);
 // The same for code that is written as C, which has no products of matrices.
 seer_gen_machine seer_gen_machine_of_c(const seer_target *target);
 

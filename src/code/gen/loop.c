@@ -15,6 +15,21 @@ static void begin_statement(seer_gen *g) {
   g->turns->mark[g->turns->n++] = seer_vec_end_of_block(g->b);
 }
 
+// ---- sides of a WHEN
+
+static void begin_sides(seer_gen *g, seer_vec cond) {
+  seer_gen_end_turns(g);
+  seer_vec_begin_when(g->b, cond);
+}
+static void second_side(seer_gen *g) {
+  seer_gen_end_turns(g);
+  seer_vec_otherwise(g->b);
+}
+static void end_sides(seer_gen *g) {
+  seer_gen_end_turns(g);
+  seer_vec_end(g->b);
+}
+
 // ---- loops
 
 static bool has_loop(const seer_gen *g, uint32_t id) {
@@ -76,14 +91,8 @@ static uint32_t interchanged(seer_gen *g, uint32_t root) {
   return is_whole && copies >= SEER_TILE_MIN_INTERCHANGED ? vectors : 0;
 }
 
-static void emit_for(seer_gen *g, uint32_t id) {
+static void emit_loop(seer_gen *g, uint32_t id) {
   const seer_loop_node *node = &g->loop->node[id];
-  if (node->ann == SEER_LOOP_THREAD) {
-    seer_gen_open_nest nest = seer_gen_begin_nest(g, id);
-    seer_gen_block(g, nest.body);
-    seer_gen_end_nest(g, &nest);
-    return;
-  }
   block_of b = {.g = g, .body = node->body};
   uint32_t vectors = interchanged(g, id);
   if (vectors != 0) {
@@ -119,6 +128,36 @@ static void emit_for(seer_gen *g, uint32_t id) {
   g->n_tight -= g->tile->of[id].is_tight;
   if (has_accumulators) seer_gen_accumulators_end(g, id);
   if (is_matrix) seer_gen_matrix_end(g);
+}
+
+// Where a bound cuts the words, which is the same for all items, the items add up for themselves.
+static void emit_warps(seer_gen *g, uint32_t id) {
+  const seer_loop_node *node = &g->loop->node[id];
+  if (!seer_gen_cuts(g, id)) {
+    if (!seer_gen_warps(g, id)) emit_loop(g, id);
+    return;
+  }
+  seer_vec bound = seer_gen_expr(g, node->bound).v;
+  begin_sides(g, seer_vec2(g->b, SEER_VEC_SGE, bound, seer_gen_const_i64(g, node->extent)));
+  for (uint32_t side = 0; side < 2; side++) {
+    if (side == 1) second_side(g);
+    seer_gen_memo_push(g);
+    if (side == 1 || !seer_gen_warps(g, id)) emit_loop(g, id);
+    seer_gen_memo_pop(g);
+  }
+  end_sides(g);
+}
+
+static void emit_for(seer_gen *g, uint32_t id) {
+  if (g->loop->node[id].ann == SEER_LOOP_THREAD) {
+    seer_gen_open_nest nest = seer_gen_begin_nest(g, id);
+    seer_gen_block(g, nest.body);
+    seer_gen_end_nest(g, &nest);
+  } else if (g->tile->of[id].is_of_warps) {
+    emit_warps(g, id);
+  } else {
+    emit_loop(g, id);
+  }
 }
 
 // ---- stores
@@ -210,19 +249,6 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
 }
 
 // ---- versions
-
-static void begin_sides(seer_gen *g, seer_vec cond) {
-  seer_gen_end_turns(g);
-  seer_vec_begin_when(g->b, cond);
-}
-static void second_side(seer_gen *g) {
-  seer_gen_end_turns(g);
-  seer_vec_otherwise(g->b);
-}
-static void end_sides(seer_gen *g) {
-  seer_gen_end_turns(g);
-  seer_vec_end(g->b);
-}
 
 // FULL and GENERAL, or the one of them that is needed.
 static void emit_full_or_general(

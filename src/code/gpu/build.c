@@ -32,7 +32,7 @@ seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_format format, con
   SEER_ASSERT(format == SEER_KERNEL_OPENCL_C || format == SEER_KERNEL_CUDA_C, "format %s",
       seer_kernel_format_name(format));
   SEER_TRY(seer_kernel_describe(loop, symbol, arena, out));
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(format == SEER_KERNEL_CUDA_C);
   seer_arena *work = seer_arena_create("kernels of items");
   seer_vec_code *code = NULL;
   const char *text = NULL;

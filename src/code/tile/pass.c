@@ -8,6 +8,7 @@
   X(facts)                                                                                        \
   X(modes)                                                                                        \
   X(matrices)                                                                                     \
+  X(warps)                                                                                        \
   X(registers)                                                                                    \
   X(series)                                                                                       \
   X(windows)                                                                                      \

@@ -19,6 +19,7 @@ static void print_for(const seer_tile_for *of, seer_text *text) {
   if (of->is_register_choice) seer_text_put(text, " always");
   if (of->is_tight) seer_text_put(text, " tight");
   if (of->is_matrix) seer_text_put(text, " matrix");
+  if (of->is_of_warps) seer_text_put(text, " warps");
   if (of->takes_turns) seer_text_put(text, " turns");
   if (of->is_interchanged) seer_text_put(text, " interchanged");
 }
@@ -123,6 +124,7 @@ static seer_status parse_for(seer_scan *scan, seer_tile_for *of) {
   of->is_register_choice = of->mode == SEER_TILE_COPIES && seer_scan_try(scan, "always");
   of->is_tight = seer_scan_try(scan, "tight");
   of->is_matrix = of->mode == SEER_TILE_LOOP && seer_scan_try(scan, "matrix");
+  of->is_of_warps = of->mode == SEER_TILE_LOOP && seer_scan_try(scan, "warps");
   of->takes_turns = seer_scan_try(scan, "turns");
   of->is_interchanged = seer_scan_try(scan, "interchanged");
   return SEER_OK;

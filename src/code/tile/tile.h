@@ -12,6 +12,7 @@
 #include "setup/target.h"
 #include "space/lanes.h"
 #include "space/loop.h"
+#include "space/warps.h"
 
 typedef enum {
   SEER_TILE_LOOP,  // stays a loop
@@ -31,6 +32,7 @@ typedef struct {
   uint16_t lanes;  // LANES: of a full vector
   // matrices
   bool is_matrix;  // LOOP of a reduction: its body is products of matrices
+  bool is_of_warps;  // likewise, of a block program: products of its warps
   // registers
   bool is_register_choice;  // COPIES of a SERIAL loop, wherever bounds cut: it chooses registers
   // windows
@@ -61,6 +63,7 @@ typedef struct {
   // Block programs: items have registers and no other memory of their own. Lanes are items, and
   // vector_bytes is 1: every lane is written out.
   bool has_items;
+  bool multiplies_by_warps;  // of these: MMA of vector code
 } seer_tile_machine;
 seer_tile_machine seer_tile_machine_of(const seer_target *target);
 
@@ -135,6 +138,18 @@ typedef struct {
 } seer_tile_matrix;
 // Whether the loop `id` is one, as far as loops and addresses say. Needs modes.
 bool seer_tile_matrix_of(const seer_tile *tile, uint32_t id, seer_tile_matrix *out);
+// A reduction's loop of a block program and what is inside, as products of warps (space/warps.h).
+#define SEER_TILE_MAX_PATH 48
+typedef struct {
+  uint32_t n, loop[SEER_TILE_MAX_PATH];  // nodes on the way to the store, outermost first
+  seer_warps_tile tile;  // its loops are numbers in `loop`; the reduction's is `depth`
+  uint32_t store;
+  seer_warps_type type;
+  seer_expr factor[2];  // words
+} seer_tile_warps;
+// Whether the loop `id` is one, as far as loops and indices say: exact ones but for those of the
+// reduction. Needs modes.
+bool seer_tile_warps_of(const seer_tile *tile, uint32_t id, seer_tile_warps *out);
 // Copies from so many on stand inside of a loop over their vectors, also of those that a version
 // has: far less is alive at a time, and less is compiled (a Winograd transform: 4x4 elements of 4
 // vectors).

@@ -225,7 +225,7 @@ seer_vec seer_vec_shuffle(seer_vec_builder *b, seer_vec x, seer_vec y, const uin
 seer_vec seer_vec_pick(seer_vec_builder *b, seer_vec number, const seer_vec_picks *from);
 seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);  // of one lane: itself
 seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes);
-// c: f32x4, x: i32x4, y: i32x2; what ops.inc says of MMA. For tests.
+// c: f32x4, x: i32x4, y: i32x2; what ops.inc says of MMA.
 seer_vec seer_vec_mma(
     seer_vec_builder *b, seer_vec_mma_kind kind, seer_vec c, seer_vec x, seer_vec y);
 

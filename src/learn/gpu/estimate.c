@@ -11,6 +11,9 @@
 // measured products, in the median (doc/decisions, 104). It orders nothing but beside launches.
 #define SCALE 1.5
 
+// Of a product of warps: 16 rows, 8 columns, 16 of the reduction. f16 and bf16 are as fast.
+#define PRODUCT_FLOPS 4096.0
+
 // Of lanes a block is a task of the driver's threads: 0.3 us with Intel's.
 #define BLOCK_CYCLES 300.0
 
@@ -34,6 +37,8 @@ static double busy_cycles(const seer_kernel_profile *k, const seer_target_gpu *g
   double schedulers = max_d(gpu->n_schedulers, (double)gpu->n_fmas / gpu->warp_items);
   double slots = gpu->items_are_lanes ? schedulers : min_d(schedulers, warps);
   double fmas = k->fmas * schedulers * gpu->warp_items / gpu->n_fmas;
+  if (k->products > 0)
+    fmas = max_d(fmas, k->products * PRODUCT_FLOPS * schedulers / gpu->bf16_flops);
   double issue = max_d(k->issues + spilled(k, gpu), fmas) / slots;
   return max_d(max_d(issue, k->turns), k->l2_bytes / gpu->l2_cycle_bytes);
 }

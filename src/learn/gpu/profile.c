@@ -13,6 +13,7 @@
 // is fitted).
 #define DIV_ISSUES 8.0
 #define SPECIAL_ISSUES 16.0
+#define HALVES_ISSUES 5.0  // more than its FMA: another one, and halves taken out of words
 // Of a group that is dealt out: quotient and remainder of an axis; of an access its address; of a
 // guard its comparisons.
 #define DEAL_ISSUES 5.0
@@ -46,6 +47,9 @@ typedef struct {
   double warps;  // that have work
   double issued;  // of lanes: vectors, items by themselves, and what masks take; else the warps
   double items;
+  bool is_of_warps;  // products of warps
+  seer_warps_tile product;
+  uint32_t factor[2];  // its accesses
 } shape;
 
 static double max_d(double a, double b) { return a > b ? a : b; }
@@ -124,6 +128,55 @@ static void find_turns(shape *s) {
   }
 }
 
+static bool find_factors(shape *s) {
+  const seer_nest_statement *st = s->st;
+  uint32_t n = 0;
+  for (uint32_t a = 0; a < st->n_access; a++) {
+    const seer_nest_access *x = &st->access[a];
+    if (x->is_write) continue;
+    if (n == 2 || x->is_guarded || x->is_whole || x->storage != SEER_NEST_LOCAL) return false;
+    s->factor[n++] = a;
+  }
+  return n == 2;
+}
+
+static bool moves(const seer_nest_access *access, uint32_t l) {
+  return access->loop_dim[l] != SEER_NEST_NO_DIM && access->loop_coef[l] != 0;
+}
+
+// Whether it is products of warps. What is fetched is whole, so that only a region's end cuts.
+static bool find_warps(shape *s, const seer_target *target) {
+  const seer_nest_statement *st = s->st;
+  seer_warps_loop loop[SEER_NEST_MAX_LOOPS];
+  bool may_be = seer_target_has_mma(target) && st->is_reduction && st->n_halves > 0 &&
+      st->dealt.n_steps == 0 && find_factors(s);
+  for (uint32_t l = 0; l < st->n_loop && may_be; l++) {
+    uint8_t ann = st->loop[l].ann;
+    loop[l] = (seer_warps_loop){.extent = st->loop[l].extent,
+        .kind = l < s->first_item     ? SEER_WARPS_AROUND
+            : ann == SEER_LOOP_THREAD ? SEER_WARPS_ITEM
+            : st->loop[l].is_reduce   ? SEER_WARPS_STEP
+                                      : SEER_WARPS_COPY};
+    for (uint32_t k = 0; k < 2; k++) loop[l].moves[k] = moves(&st->access[s->factor[k]], l);
+  }
+  return may_be && seer_warps_find(loop, st->n_loop, &s->product);
+}
+
+// Of the turns of products: the words of one.
+static void find_product_turns(shape *s) {
+  const seer_nest_statement *st = s->st;
+  double written = (double)st->loop[s->product.depth].extent / SEER_WARPS_WORDS, tile = 1;
+  if (written > SEER_WARPS_WRITTEN) written = 1;
+  s->turns = 1;
+  for (uint32_t l = s->end_item; l < st->n_loop; l++)
+    *(st->loop[l].is_reduce ? &s->turns : &tile) *= (double)st->loop[l].extent;
+  s->turns /= SEER_WARPS_WORDS * written;
+  s->body = tile * written;
+}
+
+// Of an item, in a turn.
+static double products_of(const shape *s) { return s->body / SEER_WARPS_SUMS; }
+
 static double flops_of(const seer_nest_statement *st) {
   return 2 * (double)(st->n_fma + st->n_dot + st->n_halves) +
       (double)(st->n_add + st->n_mul + st->n_div + st->n_cmp + st->n_special);
@@ -131,7 +184,8 @@ static double flops_of(const seer_nest_statement *st) {
 
 static double issues_of(const seer_nest_statement *st) {
   return (double)(st->n_fma + st->n_add + st->n_mul + st->n_cmp + st->n_widened + st->n_rounding) +
-      (double)st->n_int + (double)st->n_div * DIV_ISSUES + (double)st->n_special * SPECIAL_ISSUES;
+      (double)st->n_int + (double)st->n_div * DIV_ISSUES + (double)st->n_special * SPECIAL_ISSUES +
+      (double)st->n_halves * HALVES_ISSUES;
 }
 
 // How many elements of the access an item touches in a round: what a loop does not move stays in a
@@ -264,6 +318,26 @@ static void add_global(const shape *s, const seer_nest_access *access, const see
   w->l2 = is_cold ? 0 : 1 - hit;
 }
 
+// A factor of products of warps.
+static void add_factor(const shape *s, const seer_nest_access *access, bool is_rows,
+    const rounds *r, seer_kernel_profile *out, waits *w) {
+  seer_warp_strides strides;
+  seer_warp_access warp;
+  seer_warp_strides_of(s->st, access, &strides);
+  seer_warp_words_make(s->st, access, &strides, &s->product, is_rows, s->gpu, &warp);
+  uint32_t factor = is_rows ? s->product.rows : !s->product.rows;
+  double patches = (double)s->product.patches[factor],
+         held = patches * (is_rows ? SEER_WARPS_X_WORDS : SEER_WARPS_Y_WORDS),
+         of_turn = products_of(s) / (double)(s->product.patches[0] * s->product.patches[1]);
+  double requests = requests_of(&warp, held * of_turn * s->turns, r);
+  out->issues += requests;
+  out->operands += held;
+  out->group_requests += requests;
+  out->group_turns += requests * warp.turns;
+  out->turns += requests * warp.turns;
+  w->reads_group = true;
+}
+
 static void add_access(const shape *s, const seer_nest_access *access, const rounds *r,
     seer_kernel_profile *out, waits *w) {
   if (access->storage == SEER_NEST_REGISTER) return;
@@ -316,21 +390,34 @@ static void add_tree(const shape *s, seer_kernel_profile *out) {
 
 // What the statement adds to its kernel; *fetch: the waits of a step's fetches so far, the longest
 // of which counts.
-static void add_statement(const seer_nest_statement *st, const seer_target_gpu *gpu,
+static void add_statement(const seer_nest_statement *st, const seer_target *target,
     double *arg_read, seer_kernel_profile *out, waits *fetch, double *fetch_turns) {
-  shape s = {.st = st, .gpu = gpu, .arg_read = arg_read};
+  shape s = {.st = st, .gpu = &target->gpu, .arg_read = arg_read};
   find_items(&s);
   find_turns(&s);
+  s.is_of_warps = find_warps(&s, target);
+  if (s.is_of_warps) find_product_turns(&s);
   double all[SEER_NEST_MAX_LOOPS], block[SEER_NEST_MAX_LOOPS];
   extents_of(&s, all, block);
   double n_rounds = s.visits * s.rounds;
   rounds r = {all, block, n_rounds * s.warps, n_rounds * s.issued};
   if (s.items > out->items) out->items = s.items;
   waits w = {.far = 0};
-  for (uint32_t a = 0; a < st->n_access; a++) add_access(&s, &st->access[a], &r, out, &w);
-  double work = s.turns * s.body * r.n_issued;
-  out->fmas += work * (double)st->n_fma;
-  out->issues += work * issues_of(st);
+  for (uint32_t a = 0; a < st->n_access; a++) {
+    bool is_factor = s.is_of_warps && (a == s.factor[0] || a == s.factor[1]);
+    if (is_factor)
+      add_factor(&s, &st->access[a], a == s.factor[s.product.rows], &r, out, &w);
+    else
+      add_access(&s, &st->access[a], &r, out, &w);
+  }
+  double work = s.turns * s.body * r.n_issued, products = s.turns * products_of(&s) * r.n_rounds;
+  if (s.is_of_warps) {
+    out->products += products;
+    out->issues += products;
+  } else {
+    out->fmas += work * (double)(st->n_fma + st->n_halves);
+    out->issues += work * issues_of(st);
+  }
   if (s.turns > 1) out->issues += LOOP_ISSUES * s.turns * r.n_issued;
   out->issues += DEAL_ISSUES * st->dealt.n * r.n_issued;
   out->flops += flops_of(st) * st->iterations;
@@ -417,7 +504,8 @@ uint32_t seer_profile_kernels(
     const seer_nest_statement *st = &nest->statement[i];
     if (st->phase >= n) continue;
     out[st->phase].workgroup_bytes += fetched_bytes(st);
-    add_statement(st, gpu, arg_read, &out[st->phase], &fetch[st->phase], &fetch_turns[st->phase]);
+    add_statement(
+        st, target, arg_read, &out[st->phase], &fetch[st->phase], &fetch_turns[st->phase]);
   }
   for (uint32_t k = 0; k < n; k++) {
     out[k].fetch_dram_waits = fetch[k].dram * fetch_turns[k];

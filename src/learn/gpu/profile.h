@@ -26,6 +26,7 @@ typedef struct {
 
   // Of a block, from its beginning to its end
   double fmas;  // instructions of warps
+  double products;  // likewise, of matrices (space/warps.h)
   double issues;  // all instructions of warps, these included
   double turns;  // of the banks of its memory, and of the pipe that global accesses take
   double group_requests, group_turns;  // of these the banks': accesses of warps, and turns

@@ -136,6 +136,40 @@ static uint32_t wide_of(const seer_nest_statement *st, const seer_nest_access *a
   return (uint32_t)(wide > 1 ? wide : 1);
 }
 
+// ---- words of products
+
+// Where item `item` of the first warp has its places by the innermost items' loops.
+static int64_t place_of(
+    const seer_nest_statement *st, const seer_warp_strides *strides, int64_t item) {
+  int64_t at = 0;
+  for (uint32_t l = st->n_loop; l-- > 0 && item > 0;) {
+    if (!is_item_loop(st, l)) continue;
+    at += item % st->loop[l].extent * strides->by[l];
+    item /= st->loop[l].extent;
+  }
+  return at;
+}
+
+void seer_warp_words_make(const seer_nest_statement *st, const seer_nest_access *access,
+    const seer_warp_strides *strides, const seer_warps_tile *tile, bool is_rows,
+    const seer_target_gpu *gpu, seer_warp_access *out) {
+  (void)access;
+  int64_t step = strides->by[tile->depth];
+  bool is_wide = step == 1;
+  for (uint32_t l = 0; l < st->n_loop && is_wide; l++)
+    is_wide = l == tile->depth || strides->by[l] % 2 == 0;
+  *out = (seer_warp_access){.wide = is_wide ? 2 : 1, .run = 2, .issues = 1, .sectors = 1};
+  places p = {.n = 0};
+  for (int64_t i = 0; i < SEER_WARPS_ITEMS; i++) {
+    int64_t row = i / SEER_WARPS_COLUMN_ITEMS, at = i % SEER_WARPS_COLUMN_ITEMS * 2 * step;
+    at += place_of(st, strides, is_rows ? i : i - i % SEER_WARPS_COLUMN_ITEMS + row / 2);
+    if (!is_rows) at += row % 2 * strides->by[tile->pair[!tile->rows]];
+    add_place(&p, is_wide ? at / 2 : at);
+  }
+  out->turns = turns_of(&p, out->wide, gpu);
+  out->run_sectors = 1;
+}
+
 // ---- lanes
 
 #define MOST_APART 3  // elements between lanes that a compiler takes whole vectors for

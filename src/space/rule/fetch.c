@@ -3,8 +3,10 @@
 // indices are sums, weights too. What an operand is made of element by element is inlined into the
 // copy (inline.c). The copy's loops do not follow the axes: its elements are dealt out one after
 // another (frame.h, FLAT). Beyond Ansor, weights lie in the block's memory, and packed before they
-// are fetched (lower/pack.c), as items read them: neighbours of the output side by side.
+// are fetched (lower/pack.c), as items read them: neighbours of the output side by side; those of
+// products of warps as they are, neighbours along the reduction.
 #include "space/rule.h"
+#include "space/warps.h"
 
 // Whether what a step reads of the buffer lies together: no index hangs on data.
 static bool is_fetchable(const seer_dag *dag, uint32_t stage, uint32_t buf) {
@@ -47,6 +49,8 @@ static seer_rule_answer apply(
   if (seer_plan_is_unfetched(context)) return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_next(context, plan, stage, NULL);
   const seer_access_table *table = plan->dag->access;
+  uint32_t axes[2];
+  bool is_of_warps = seer_warps_type_of(plan->dag, stage, context->target, axes) != SEER_WARPS_NONE;
   uint32_t n = 0, seen[SEER_DAG_MAX_BUFFERS], n_seen = 0;
   for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
     uint32_t buf = table->load[k].buf, same = 0;
@@ -56,7 +60,7 @@ static seer_rule_answer apply(
     bool may = is_fetchable(plan->dag, stage, buf) && seer_plan_has_room(next);
     if (!may) continue;
     uint8_t order[SEER_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-    if (context->space == SEER_SPACE_FULL && seer_plan_is_weight(plan, buf))
+    if (context->space == SEER_SPACE_FULL && seer_plan_is_weight(plan, buf) && !is_of_warps)
       order_weights(plan->dag, stage, buf, order);
     seer_plan_cache_read(context, next, stage + n, buf, order, SEER_STAGE_FETCH);
     seer_plan_stage *copy = &next->stage[stage + n];

@@ -4,6 +4,7 @@
 #include "space/schedule/draw_items.h"
 
 #include "space/schedule/draw.h"
+#include "space/warps.h"
 
 #define EXACT_SHARE 0.70  // of axes: factors that divide
 #define MAX_STEP 64  // of the reduction, for which a block fetches: elements, all axes together
@@ -88,6 +89,101 @@ static void fill_space(const maker *m) {
   }
 }
 
+// ---- products of warps
+
+#define WARPS_SHARE 0.75  // of drafts of stages that may be, as of matrices
+#define MAX_WARPS_WORDS 64  // of a step
+#define MAX_ROW_WARPS 8
+#define DEFAULT_ROW_WARPS 4
+
+// A power of two in [least, most], by default the last one that `usual` allows; 0: there is none.
+static int64_t choose_power(const maker *m, int64_t least, int64_t most, int64_t usual) {
+  int64_t fit[16];
+  uint32_t n = 0, n_usual = 0;
+  for (int64_t d = least; d <= most && n < SEER_COUNT_OF(fit); d *= 2) {
+    fit[n++] = d;
+    if (d <= usual) n_usual = n;
+  }
+  if (n == 0) return 0;
+  return m->rng ? fit[seer_rng_below(m->rng, n)] : fit[n_usual > 0 ? n_usual - 1 : 0];
+}
+
+// `copies`, even, of an axis: neighbours, or far apart.
+static void set_copies(const maker *m, uint32_t axis, int64_t copies) {
+  int64_t inner = m->rng ? choose_power(m, 1, copies, 1) : seer_min_i64(copies, 2);
+  if (copies / inner > 4) inner = copies / 4;
+  bool is_apart = m->rng && seer_rng_chance(m->rng, 0.5);
+  set(m, axis, INNER, inner);
+  set(m, axis, OUTER, is_apart ? 1 : copies / inner);
+  set(m, axis, APART, is_apart ? copies / inner : 1);
+}
+
+static bool moves_alone(const maker *m, uint32_t axis, uint32_t factor) {
+  return (m->stage->factor_axes[factor] >> axis & 1) &&
+      !(m->stage->factor_axes[!factor] >> axis & 1);
+}
+
+// The axes of rows, the last first.
+static uint32_t find_rows(const maker *m, uint32_t column, uint32_t factor, uint32_t *out) {
+  static const uint8_t levels[] = {APART, ITEM, OUTER, INNER};
+  uint32_t n = 0;
+  for (uint32_t a = column; a-- > 0;) {
+    if (!is_cut(m, a)) continue;
+    for (uint32_t k = 0; k < SEER_COUNT_OF(levels); k++) set(m, a, levels[k], 1);
+    if (moves_alone(m, a, factor)) out[n++] = a;
+  }
+  return n;
+}
+
+// A multiple of eight items, and an even number of copies of one axis. False: there are too few
+// rows.
+static bool fill_rows(const maker *m, uint32_t column, uint32_t factor, int64_t sums) {
+  uint32_t row[SEER_DAG_MAX_AXES], n = find_rows(m, column, factor, row);
+  int64_t warps = choose_power(m, 1, MAX_ROW_WARPS, DEFAULT_ROW_WARPS), items = 8 * warps;
+  bool has_pair = false;
+  for (uint32_t k = 0; k < n; k++) {
+    int64_t extent = m->dag->axis[row[k]].extent, most = has_pair ? extent : extent / 2;
+    if (most < 1) continue;
+    int64_t least = k + 1 == n ? seer_min_i64(items, most) : 1;
+    while ((least & (least - 1)) != 0) least &= least - 1;
+    int64_t factors = choose_power(m, least, seer_min_i64(items, most), items);
+    set(m, row[k], ITEM, factors);
+    items /= factors;
+    if (has_pair) continue;
+    int64_t copies = choose_power(
+        m, 2, seer_max_i64(2, seer_min_i64(seer_min_i64(sums, 8), extent / factors)), 4);
+    set_copies(m, row[k], copies);
+    has_pair = true;
+  }
+  // For what rows are missing there are fewer warps.
+  return has_pair && items <= warps;
+}
+
+// False: no such tile was found, and knobs are anything.
+static bool fill_warps(const maker *m) {
+  uint32_t column = m->dag->n_space, depth = (uint32_t)m->dag->n_space + m->dag->n_reduce;
+  while (column-- > 0 && !is_cut(m, column)) continue;
+  while (depth-- > m->dag->n_space && m->dag->axis[depth].extent == 1) continue;
+  if (column >= m->dag->n_space || depth < m->dag->n_space) return false;
+  uint32_t factor = moves_alone(m, column, 1);
+  int64_t extent = m->dag->axis[column].extent, words = m->dag->axis[depth].extent;
+  if (!moves_alone(m, column, factor) || extent < 8 || words < SEER_WARPS_WORDS) return false;
+  int64_t sums = draw_budget(m, 8, 3, 64);
+  int64_t copies = choose_power(m, 2, seer_min_i64(sums / 2, extent / SEER_WARPS_COLUMN_ITEMS), 16);
+  if (copies > 16) copies = 16;
+  set(m, column, ITEM, SEER_WARPS_COLUMN_ITEMS);
+  set_copies(m, column, copies);
+  for (uint32_t a = m->dag->n_space; a <= depth; a++) {
+    set(m, a, MIDDLE_STEP, 1);
+    set(m, a, INNER_STEP, 1);
+  }
+  int64_t inner = choose_power(m, SEER_WARPS_WORDS, seer_min_i64(words, 32), 16);
+  set(m, depth, INNER_STEP, inner);
+  int64_t most = seer_min_i64(MAX_WARPS_WORDS, words) / inner;
+  set(m, depth, MIDDLE_STEP, choose_power(m, 1, most, 32 / inner));
+  return fill_rows(m, column, !factor, sums / copies);
+}
+
 static void fill_reduction(const maker *m) {
   int64_t step = draw_budget(m, 4, 4, DEFAULT_STEP),
           inner = draw_budget(m, 1, 3, DEFAULT_INNER_STEP);
@@ -122,6 +218,9 @@ void seer_draw_items(const seer_sketch *sketch, uint32_t stage, seer_rng *rng, u
   maker m = {&sketch->stage[stage], &sketch->dag->stage[stage], knob, rng};
   fill_choices(sketch, stage, knob, rng);
   if (m.stage->role != SEER_ROLE_TILED) return;
+  bool may_be =
+      m.stage->warps_type != SEER_WARPS_NONE && (!rng || seer_rng_chance(rng, WARPS_SHARE));
+  if (may_be && fill_warps(&m)) return;
   fill_space(&m);
   fill_reduction(&m);
 }

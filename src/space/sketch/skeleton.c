@@ -17,6 +17,7 @@
 #include "space/schedule/draw.h"
 #include "space/schedule/factorise.h"
 #include "space/sketch/skeleton.h"
+#include "space/warps.h"
 
 static uint16_t add_choice(
     seer_skeleton *b, uint32_t stage, seer_knob_kind kind, const char *suffix, size_t n_values) {
@@ -410,8 +411,11 @@ static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
     stage->items_knob = add_choice(b, s, SEER_KNOB_ITEMS, "items", ITEMS_VALUES);
   if (stage->is_flat && !stage->is_tree && (stage->role == SEER_ROLE_FETCH || is_full))
     stage->width_knob = add_choice(b, s, SEER_KNOB_WIDTH, "width", WIDTH_VALUES);
-  // Weights lie as they are read.
-  if (stage->role == SEER_ROLE_FETCH && is_full && !stage->pack_weights)
+  // Weights lie as they are read, but for those of products of warps.
+  bool may_pad = !stage->pack_weights ||
+      (stage->partner != SEER_NO_STAGE &&
+          b->sketch->stage[stage->partner].warps_type != SEER_WARPS_NONE);
+  if (stage->role == SEER_ROLE_FETCH && is_full && may_pad)
     stage->pad_knob = add_choice(b, s, SEER_KNOB_PAD, "pad", PAD_VALUES);
   if (stage->role == SEER_ROLE_TILED && is_full && has_fetches(b, s))
     stage->ahead_knob = add_choice(b, s, SEER_KNOB_AHEAD, "ahead", AHEAD_VALUES);
@@ -449,6 +453,16 @@ static void add_variants(const seer_rule_context *context, const seer_plan *plan
   }
 }
 
+static bool is_all_fetched(const seer_plan *plan, uint32_t stage) {
+  const seer_access_table *table = plan->dag->access;
+  bool is_all = true;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_dag_buf *buf = &plan->dag->buf[table->load[k].buf];
+    is_all &= buf->kind == SEER_BUF_STAGE && plan->stage[buf->stage].role == SEER_ROLE_FETCH;
+  }
+  return is_all;
+}
+
 seer_sketch *seer_skeleton_build(
     const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
   seer_arena *arena = context->arena;
@@ -462,7 +476,7 @@ seer_sketch *seer_skeleton_build(
   sketch->needs_trials = plan->needs_trials;
   const seer_dag *dag = plan->dag;
   sketch->stage = SEER_NEW_ARRAY(arena, seer_sketch_stage, dag->n_stage);
-  bool is_gpu = seer_plan_is_gpu(context);
+  bool is_gpu = seer_plan_is_gpu(context), is_full = context->space == SEER_SPACE_FULL;
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &sketch->stage[s];
     stage->role = plan->stage[s].role;
@@ -483,6 +497,8 @@ seer_sketch *seer_skeleton_build(
     }
     if (stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL && !is_gpu)
       stage->matrix_depth = (uint8_t)seer_matrix_depth_of(dag, s, context->target);
+    if (stage->role == SEER_ROLE_TILED && is_full && is_gpu && is_all_fetched(plan, s))
+      stage->warps_type = (uint8_t)seer_warps_type_of(dag, s, context->target, stage->factor_axes);
     bool packs = stage->role == SEER_ROLE_TILED && (!is_gpu || seer_plan_is_unfetched(context));
     packs |= is_gpu && context->space == SEER_SPACE_FULL && stage->role == SEER_ROLE_FETCH;
     stage->pack_weights = packs && has_packable(plan, s);

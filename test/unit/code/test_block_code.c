@@ -51,7 +51,7 @@ static void both_back_ends_run_them_without_items(void **state) {
 static void items_have_code(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   for (uint32_t k = 0; k < N_BLOCK_PROGRAMS; k++) {
     const block_program *program = &block_programs[k];
     seer_loop *loop = block_program_parse(program, block_program_text(program, arena), arena);
@@ -79,7 +79,7 @@ static void items_have_code(void **state) {
 static void planted_faults_are_seen_in_code(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   for (uint32_t k = 0; k < n_block_faults; k++) {
     const block_fault *fault = &block_faults[k];
     const block_program *program = block_program_named(fault->program);
@@ -113,7 +113,7 @@ static void wide_indices_stay_wide(void **state) {
       // and more than 2^31 elements
       {40000000, "const i64 v4 = (i64)v1 * 64;", "const i32 v4"},
   };
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   for (uint32_t k = 0; k < SEER_COUNT_OF(cases); k++) {
     seer_arena *arena = seer_arena_create("test");
     const char *text = seer_arena_printf(arena,

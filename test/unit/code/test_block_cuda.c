@@ -43,7 +43,7 @@ static uint64_t group_bytes(const seer_loop *loop) {
 
 static const seer_vec_code *build_program(seer_nvrtc *nvrtc, const block_program *program,
     uint32_t sm, seer_arena *arena, seer_nvrtc_program *out) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   const seer_dialect *cuda = seer_dialect_find("cuda");
   seer_loop *loop = block_program_parse(program, block_program_text(program, arena), arena);
   seer_vec_code *code;

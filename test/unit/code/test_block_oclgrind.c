@@ -25,7 +25,7 @@ static const char *check(const void *user, void *const *data, seer_arena *arena)
 }
 
 static const char *said_of(const subject *s, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   seer_vec_code *code;
   must(seer_gen_code(s->loop, &machine, "f", arena, &code));
   return oclgrind_said(code, s->data, check, s, arena);

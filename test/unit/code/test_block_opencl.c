@@ -10,7 +10,7 @@
 
 static const char *run_program(opencl_runner *runner, const block_program *program,
     const char *text, uint64_t seed, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   seer_loop *loop = block_program_parse(program, text, arena);
   seer_rng rng;
   seer_rng_init(&rng, seed);
@@ -54,7 +54,7 @@ static void neighbours_of_all_types_are_moved(void **state) {
   opencl_runner *runner = *state;
   static const char *const types[] = {
       "f16", "bf16", "i8", "u8", "bool", "i16", "i32", "i64", "f64"};
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   seer_rng rng;
   seer_rng_init(&rng, 8);
   for (uint32_t k = 0; k < SEER_COUNT_OF(types); k++) {

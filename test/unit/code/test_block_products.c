@@ -16,7 +16,7 @@
   SEER_SOURCE_DIR "/.venv/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
 
 static seer_vec_code *code_of(const seer_loop *loop, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   seer_vec_code *code;
   must(seer_gen_code(loop, &machine, "drawn", arena, &code));
   must(seer_vec_verify(code));

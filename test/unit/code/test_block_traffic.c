@@ -13,7 +13,7 @@
 // Of the default schedule (NULL) for sm_80, or of `text`; what is computed is right.
 static seer_vec_traffic traffic_of(
     const seer_dag *dag, seer_space_kind space, const char *text, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(true);
   seer_vec_traffic traffic = {0};
   seer_target target;
   seer_sketch_list *list;

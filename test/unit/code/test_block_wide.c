@@ -14,7 +14,7 @@ static seer_loop *parsed(const char *text, seer_arena *arena) {
 }
 
 static seer_vec_code *code_of(const seer_loop *loop, seer_arena *arena) {
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   seer_vec_code *code;
   must(seer_gen_code(loop, &machine, "f", arena, &code));
   must(seer_vec_verify(code));

@@ -60,7 +60,7 @@ static uint64_t group_bytes(const seer_loop *loop) {
 
 static void programs_say_what_they_need(void **state) {
   seer_opencl *opencl = *state;
-  const seer_gen_machine machine = seer_gen_machine_of_items();
+  const seer_gen_machine machine = seer_gen_machine_of_items(false);
   seer_arena *arena = seer_arena_create("test");
   seer_opencl_device device;
   must(seer_opencl_find(opencl, POCL, SEER_OPENCL_ANY, 0, arena, &device));

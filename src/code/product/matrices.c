@@ -1,4 +1,4 @@
-// matrix.c - reductions that are products of matrices (tile/matrices.c). The sums are loaded in
+// matrices.c - reductions that are products of matrices (find_matrices.c). The sums are loaded in
 // front of the outermost loop of the reduction, stay in registers over all of its loops and are
 // stored once behind them, as accumulators.c does with vectors, to which a tile is left whose
 // bounds cut.

@@ -1,5 +1,5 @@
-// matrices.c - a reduction's innermost loop, with the copies of rows and the lanes inside of it, as
-// products of matrices, where the processor has instructions for them:
+// find_matrices.c - a reduction's innermost loop, with the copies of rows and the lanes inside of
+// it, as products of matrices, where the processor has instructions for them:
 //
 //   for @k reduce { unroll @m { vector @n { sum $s[.. m, n] = dot4($x[.. m, k], $y[.. k, n]) } } }
 //

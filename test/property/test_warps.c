@@ -1,0 +1,199 @@
+// Random schedules of products of bf16 and f16 for a GPU whose warps multiply: vector code with
+// their products passes its verifier, its interpreter of all items finds no fault in it and gives
+// what the direct DAG gives; whole numbers to the bit, real ones, with infinities and NaN among
+// them, as near as sums in another order are. Products with steps that are cut, and tiles that are
+// left to items, were met, too.
+// SEER_TEST: timeout=300 cost=20
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "code/gen/generate.h"
+#include "space/items/items.h"
+#include "space/lower.h"
+#include "support/loop_check.h"
+#include "support/test.h"
+
+#define N_SAMPLES 16
+
+// %T: the type
+static const char *const dags[] = {
+    "dag p { input $x %T[64, 64] weight $w %T[64, 32] stage y role anchor [m:m<64, n:n<32] "
+    "sum[k:k<64] = cast.f32($x[m, k]) * cast.f32($w[k, n]) output $y }",
+    // a tail of each
+    "dag p { input $x %T[72, 118] weight $w %T[40, 118] stage y role anchor [m:m<72, n:n<40] "
+    "sum[k:k<118] = cast.f32($w[n, k]) * cast.f32($x[m, k]) "
+    "stage r role epilogue [m:m<72, n:n<40] = max($y[m, n], 0.0) output $r }",
+    // computed both, of several
+    "dag p { input $x %T[2, 32, 48] input $v %T[2, 40, 48] "
+    "stage y role anchor [b:batch<2, m:m<32, n:n<40] sum[k:k<48] = "
+    "cast.f32($x[b, m, k]) * cast.f32($v[b, n, k]) output $y }",
+    "dag p { input $x %T[2, 32, 48] input $v %T[2, 48, 24] "
+    "stage y role anchor [b:batch<2, m:m<32, n:n<24] sum[k:k<48] = "
+    "cast.f32($x[b, m, k]) * cast.f32($v[b, k, n]) output $y }",
+    // rounded where it is fetched
+    "dag p { input $x f32[32, 64] weight $w %T[64, 32] stage y role anchor [m:m<32, n:n<32] "
+    "sum[k:k<64] = cast.f32(cast.%T($x[m, k])) * cast.f32($w[k, n]) "
+    "stage h role epilogue [m:m<32, n:n<32] = $y[m, n] * 0.5 output $h }",
+    // images
+    "dag p { input $x %T[14, 14, 32] weight $w %T[24, 32] "
+    "stage y role anchor [h:y<14, w:x<14, o:out_channel<24] sum[c:in_channel<32] = "
+    "cast.f32($x[h, w, c]) * cast.f32($w[o, c]) output $y }",
+    "dag p { input $x %T[8, 8, 32] weight $w %T[16, 3, 3, 32] "
+    "stage pad role pad [i:y<10, j:x<10, c:in_channel<32] = "
+    "cast.f32($x[i - 1, j - 1, c] if (i >= 1) & (i < 9) & (j >= 1) & (j < 9) else 0.0:%T) "
+    "stage y role anchor [h:y<8, w:x<8, o:out_channel<16] "
+    "sum[ky:ky<3, kx:kx<3, c:in_channel<32] = "
+    "$pad[h + ky, w + kx, c] * cast.f32($w[o, ky, kx, c]) output $y }",
+};
+
+typedef enum { WHOLE, REAL, HARD } numbers;
+
+static void fill(const void *user, const seer_dag_buf *buf, seer_rng *rng, void *data) {
+  numbers of = *(const numbers *)user;
+  static const double hard[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e-40};
+  for (int64_t k = 0; k < seer_dag_buf_elems(buf); k++) {
+    double v = of == WHOLE ? (double)seer_rng_range(rng, -3, 3) : 2 * seer_rng_f64(rng) - 1;
+    if (of == HARD && seer_rng_chance(rng, 0.01))
+      v = hard[seer_rng_below(rng, SEER_COUNT_OF(hard))];
+    seer_dtype_store_f64(buf->dtype, data, k, v);
+  }
+}
+
+typedef struct {
+  uint32_t n, n_warps, n_beside, n_cut, n_parts, n_of_default;
+  uint32_t n_planted, n_seen;
+} seen;
+
+static uint32_t count(const char *text, const char *word) {
+  uint32_t n = 0;
+  for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) n++;
+  return n;
+}
+
+// Two words of an operand of a product that is drawn are exchanged. False: there is no product.
+static bool exchange(seer_vec_code *code, seer_rng *rng) {
+  uint32_t n = 0, product = 0, insert[4], n_insert = 0;
+  for (uint32_t id = 1; id < code->n; id++) {
+    if (code->node[id].op == SEER_VEC_MMA && seer_rng_below(rng, ++n) == 0) product = id;
+  }
+  if (n == 0) return false;
+  seer_vec at = code->node[product].arg[1 + seer_rng_below(rng, 2)];
+  for (; code->node[at.i].op == SEER_VEC_INSERT; at = code->node[at.i].arg[0])
+    insert[n_insert++] = at.i;
+  assert_true(n_insert == 2 || n_insert == 4);
+  uint32_t a = (uint32_t)seer_rng_below(rng, n_insert),
+           b = (a + 1 + (uint32_t)seer_rng_below(rng, n_insert - 1)) % n_insert;
+  seer_vec one = code->node[insert[a]].arg[1];
+  code->node[insert[a]].arg[1] = code->node[insert[b]].arg[1];
+  code->node[insert[b]].arg[1] = one;
+  return true;
+}
+
+static void plant(const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop,
+    seer_vec_code *code, seer_rng *rng, seen *s, seer_arena *arena) {
+  if (!exchange(code, rng)) return;
+  void **data = loop_expect_data(expect, sketch, loop, arena);
+  must(seer_vec_verify(code));
+  must(seer_vec_eval(code, data, rng));
+  s->n_planted++;
+  s->n_seen += loop_expect_compare(expect, sketch, loop, data, arena) != NULL;
+}
+
+static void check(const loop_expect *expect, bool is_whole, const seer_schedule *schedule,
+    uint64_t seed, seen *s, bool *out_has_warps) {
+  const seer_gen_machine machine = seer_gen_machine_of_items(true);
+  seer_arena *arena = seer_arena_create("candidate");
+  const seer_sketch *sketch = seer_sketch_of(expect->list, schedule);
+  seer_loop *loop = NULL;
+  seer_vec_code *code = NULL;
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  must(seer_loop_lower(expect->list, schedule, arena, &loop));
+  seer_tile *tile = seer_tile_create(loop, &machine.tile, arena);
+  must(seer_tile_verify(tile));
+  must(seer_gen_code(loop, &machine, "kernel", arena, &code));
+  seer_status status = seer_vec_verify(code);
+  void **data = loop_expect_data(expect, sketch, loop, arena);
+  if (!status) status = seer_vec_eval(code, data, &rng);
+  const char *wrong =
+      status ? seer_status_message(status) : loop_expect_compare(expect, sketch, loop, data, arena);
+  const char *text = seer_vec_print(code, arena);
+  if (wrong)
+    fail_msg("%s\n%s\n%s\n%s", wrong, seer_schedule_print(expect->list, schedule, arena),
+        seer_tile_print(tile, arena), text);
+  *out_has_warps = seer_vec_has_mma(code);
+  s->n++;
+  s->n_warps += *out_has_warps;
+  s->n_parts += *out_has_warps && sketch->n_split > 0;
+  s->n_cut += *out_has_warps && count(text, "= dot2 ") > 0;
+  s->n_beside += !*out_has_warps;
+  if (is_whole) plant(expect, sketch, loop, code, &rng, s, arena);
+  seer_arena_destroy(arena);
+}
+
+static void check_list(const seer_sketch_list *list, uint64_t seed, seen *s) {
+  seer_arena *arena = seer_arena_create("numbers");
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  const numbers kinds[] = {WHOLE, REAL, HARD};
+  const loop_expect *expect[3];
+  for (uint32_t k = 0; k < 3; k++) expect[k] = loop_expect_of(list, fill, &kinds[k], &rng, arena);
+  for (uint32_t k = 0; k < list->n; k++) {
+    if (strcmp(list->sketch[k]->formulation, "dot2") != 0) continue;
+    seer_schedule schedule;
+    bool has_warps;
+    seer_schedule_default(list, k, &schedule);
+    check(expect[k % 3], k % 3 == 0, &schedule, k, s, &has_warps);
+    s->n_of_default += has_warps;
+    for (uint32_t n = 0; n < N_SAMPLES; n++) {
+      if (seer_schedule_sample(list, k, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
+      check(expect[n % 3], n % 3 == 0, &schedule, k * 100 + n, s, &has_warps);
+    }
+  }
+  seer_arena_destroy(arena);
+}
+
+// `text` with the type in the place of each %T.
+static const char *of_type(const char *text, const char *type, seer_arena *arena) {
+  const char *at = strstr(text, "%T");
+  if (!at) return text;
+  return seer_arena_printf(
+      arena, "%.*s%s%s", (int)(at - text), text, type, of_type(at + 2, type, arena));
+}
+
+static void each_dag(void **state) {
+  (void)state;
+  seen s = {0};
+  static const char *const types[] = {"bf16", "f16"};
+  for (size_t k = 0; k < 2 * SEER_COUNT_OF(dags); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_target target;
+    seer_sketch_list *list;
+    seer_dag *dag = NULL;
+    const char *text = of_type(dags[k / 2], types[k % 2], arena);
+    must(seer_target_parse("cuda:sm_80", arena, &target));
+    must(seer_dag_parse("test", text, strlen(text), arena, &dag));
+    seer_dag_finish(dag);
+    must(seer_dag_verify(dag));
+    must(seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list));
+    uint32_t before = s.n_warps;
+    check_list(list, k + 1, &s);
+    if (s.n_warps == before) fail_msg("no products of warps: %s", text);
+    seer_arena_destroy(arena);
+  }
+  printf(
+      "%u schedules: %u with products of warps (%u of them defaults, %u in parts, %u with steps "
+      "that are cut), %u without\n",
+      s.n, s.n_warps, s.n_of_default, s.n_parts, s.n_cut, s.n_beside);
+  assert_true(s.n_warps >= s.n / 3 && s.n_beside >= s.n / 20);
+  printf("words exchanged: %u of %u are seen\n", s.n_seen, s.n_planted);
+  assert_true(s.n_planted >= 20 && s.n_seen * 20 >= s.n_planted * 19);
+  assert_true(s.n_of_default >= 4 && s.n_parts >= 8 && s.n_cut >= 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_dag)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
