@@ -7,9 +7,9 @@
 // OpenCL's compilers for processors make vectors of items. Neighbours are one load or store only
 // if an item's number in 32 bits, times bytes, cannot wrap: ITEMS says so, since Intel's compiler
 // does not take it from the block's size that the kernel requires. Nor does it say that FMAs are
-// fast (FP_FAST_FMAF): mad is one where the processor has it, else a product and a sum. Oclgrind
-// knows no assumptions, and takes what mad says for not initialized (SEER_UNSAID). doc/decisions,
-// 112.
+// fast (FP_FAST_FMAF): then the compiler may make one of a product and a sum, here alone; mad is a
+// call until late, and keeps loops from being written out. Oclgrind knows no assumptions, and is
+// left without both (SEER_UNSAID). doc/decisions, 112.
 #include "code/source/internal.h"
 
 static const char opencl[] =
@@ -65,7 +65,10 @@ static const char opencl[] =
     "#elif defined(SEER_UNSAID)\n"
     "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return a * b + c; }\n"
     "#else\n"
-    "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return mad(a, b, c); }\n"
+    "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) {\n"
+    "#pragma OPENCL FP_CONTRACT ON\n"
+    "  return a * b + c;\n"
+    "}\n"
     "#endif\n"
     "#if defined(__has_builtin) && !defined(SEER_UNSAID)\n"
     "#if __has_builtin(__builtin_assume)\n"
