@@ -28,6 +28,7 @@ if [ ! -e "$work/xgboost/made" ]; then
 fi
 
 [ -f "$work/cmake/build.ninja" ] || cmake -G Ninja -S . -B "$work/cmake" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWHEEL=ON \
-  "-DXGBOOST_LIBRARY=$xgboost/lib/libxgboost.a;$work/xgboost/dmlc-core/libdmlc.a" >"$work/cmake.log" || say_why "$work/cmake.log"
-ninja -C "$work/cmake" wheel >"$work/ninja.log" || say_why "$work/ninja.log"
+  "-DXGBOOST_LIBRARY=$xgboost/lib/libxgboost.a;$work/xgboost/dmlc-core/libdmlc.a" >"$work/cmake.log" 2>&1 || say_why "$work/cmake.log"
+ninja -C "$work/cmake" wheel >"$work/ninja.log" 2>&1 || say_why "$work/ninja.log"
+rm -f "$work"/familyseer-*.whl  # of an earlier version
 python3 tool/wheel/pack.py "$work/cmake" "$xgboost/LICENSE" "$work"
