@@ -76,7 +76,7 @@ def networks(sections):
         peers = [torch_ms(sections, peer, precision) for precision in ("f32", "tf32", "f16")] if peer else [None] * 3
         lines.append(f"| {title} | {number(bench['other']['median_ms'])} | {number(bench['median_ms'])} | {number(tuning['sum_of_tasks_ms'])} | {section['budget_s']} | {tuning['trials']:,.0f} | {verdict} | "
                      + " | ".join(number(ms) if ms else "-" for ms in peers) + " |")
-    lines += ["", "Ours: medians of whole runs in turns, the input copied to the device and the outputs back each time, as `bench` has it (GPT2-Small's are 26 MB); kernels: the sum of their own times in the tuning, weights cold. PyTorch's: a captured "
+    lines += ["", "Ours: medians of whole runs in turns, the input copied to the device and the outputs back each time, as `bench` without `--on-device` has it (GPT2-Small's are 26 MB); kernels: the sum of their own times in the tuning, weights cold. PyTorch's: a captured "
               "graph with inputs and outputs on the device (`bench/gpu/networks.py`), the better of both layouts."]
     return lines
 

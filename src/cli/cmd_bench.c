@@ -52,16 +52,17 @@ static void add(samples *s, double ms, seer_arena *arena, size_t *cap) {
 }
 
 static json_t *to_json(const samples *s, uint32_t threads, const seer_use *use) {
-  return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model",
+  return json_pack("{s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model",
       seer_text_safe_whole(use->arena, use->path), "inputs", seer_use_shapes(use, use->set),
-      "min_ms", s->min, "median_ms", s->median, "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms",
-      s->p95, "p99_ms", s->p99, "stddev_ms", s->stddev, "n", (json_int_t)s->n, "threads",
-      (int)threads, "throughput_per_s", 1000 / s->mean);
+      "on_device", use->n_on_device > 0, "min_ms", s->min, "median_ms", s->median, "mean_ms",
+      s->mean, "p90_ms", s->p90, "p95_ms", s->p95, "p99_ms", s->p99, "stddev_ms", s->stddev, "n",
+      (json_int_t)s->n, "threads", (int)threads, "throughput_per_s", 1000 / s->mean);
 }
 
 static void print_samples(const samples *s, uint32_t threads, const seer_use *use) {
   printf("%s, %u thread%s, %zu runs", use->path, threads, threads == 1 ? "" : "s", s->n);
   if (use->n_sets > 1) printf(", %s", seer_use_shapes(use, use->set));
+  if (use->n_on_device > 0) printf(", inputs and outputs on the device");
   printf("\n");
   printf("  min %.4f ms   median %.4f   mean %.4f   P90 %.4f   P95 %.4f   P99 %.4f   stddev %.4f\n",
       s->min, s->median, s->mean, s->p90, s->p95, s->p99, s->stddev);
@@ -220,9 +221,12 @@ static seer_status run(seer_context *context, int argc, char **argv) {
       NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
   if (!status) status = seer_use_choose(context, &a);
   if (!status) status = seer_use_fill(context, &a);
+  bool is_on_device = seer_context_bool(context, SEER_OPT_ON_DEVICE);
+  if (!status && is_on_device) status = seer_use_move_to_device(&a);
   if (!status && *other) status = seer_use_open(context, other, "", a.pool, false, arena, &b);
   if (!status && *other) status = seer_use_choose(context, &b);
   if (!status && *other) status = seer_use_fill(context, &b);
+  if (!status && *other && is_on_device) status = seer_use_move_to_device(&b);
   if (!status) status = *other ? bench_two(context, &a, &b) : bench_one(context, &a);
   seer_use_close(&b);
   seer_use_close(&a);
@@ -233,7 +237,7 @@ const seer_command seer_command_bench = {
     .name = "bench",
     .args =
         "MODEL.so [--threads N] [--input-shapes x:1x8] [--iterations N] [--duration 2s] "
-        "[--profile] [--compare OTHER.so] "
+        "[--profile] [--compare OTHER.so] [--on-device] "
         "[--json]",
     .doc =
         "latency of a compiled model: minimum, median, percentiles, time of each step; two models "

@@ -255,6 +255,8 @@ seer_status seer_use_choose(const seer_context *context, seer_use *use) {
 void seer_use_close(seer_use *use) {
   if (!use->api) return;
   if (use->session) use->api->session_destroy(use->session);
+  for (int32_t i = 0; i < use->n_on_device; i++)
+    use->api->device_free(use->model, use->on_device[i]);
   if (use->owns_pool) use->api->pool_destroy(use->pool);
   if (use->model) use->api->close(use->model);
   seer_model_unload(use->library);
@@ -311,6 +313,37 @@ seer_status seer_use_fill(const seer_context *context, seer_use *use) {
     if (!is_given[i])
       fill(seer_context_str(context, SEER_OPT_FILL),
           (uint64_t)seer_context_i64(context, SEER_OPT_SEED), i, input_at(use, i), use->input[i]);
+  return SEER_OK;
+}
+
+static seer_status move(seer_use *use, bool is_input, int32_t i) {
+  const seer_model_api *api = use->api;
+  const seer_io_info *io = is_input ? input_at(use, i) : seer_use_declared(use, i);
+  char message[1024] = "";
+  void *at = NULL;
+  uint64_t n_bytes = io->n_bytes > 0 ? io->n_bytes : 1;
+  seer_rt_code code = api->device_alloc(use->model, n_bytes, &at, message, sizeof message);
+  if (code == SEER_RT_OK) {
+    use->on_device[use->n_on_device++] = at;
+    code = is_input
+        ? api->device_upload(use->model, at, use->input[i], io->n_bytes, message, sizeof message)
+        : SEER_RT_OK;
+  }
+  if (code == SEER_RT_OK && is_input)
+    code =
+        api->session_bind_device_input(use->session, i, at, io->n_bytes, message, sizeof message);
+  else if (code == SEER_RT_OK)
+    code =
+        api->session_bind_device_output(use->session, i, at, io->n_bytes, message, sizeof message);
+  return seer_rt_to_status(code, use->path, message);
+}
+
+seer_status seer_use_move_to_device(seer_use *use) {
+  if (!SEER_API_HAS(use->api, session_bind_device_output))
+    return SEER_FAIL(UNSUPPORTED, "%s: was made by an earlier version, without devices", use->path);
+  use->on_device = SEER_NEW_ARRAY(use->arena, void *, use->n_inputs + use->n_outputs + 1);
+  for (int32_t i = 0; i < use->n_inputs; i++) SEER_TRY(move(use, true, i));
+  for (int32_t i = 0; i < use->n_outputs; i++) SEER_TRY(move(use, false, i));
   return SEER_OK;
 }
 

@@ -29,6 +29,8 @@ typedef struct {
   int32_t n_inputs, n_outputs;
   int32_t n_sets, set;  // sets of input shapes; the one that is selected
   void **input, **output;  // 64-byte aligned, bound
+  void **on_device;  // memory of the device that is bound in their place; n_on_device of them
+  int32_t n_on_device;
   seer_given *given;  // NULL: not read yet
   size_t n_given;
 } seer_use;
@@ -54,6 +56,10 @@ const char *seer_use_shapes(const seer_use *use, int32_t set);
 // Fills all inputs: -i NAME=x.npy, the others by --fill and --seed (the numbers depend on seed,
 // position and shape only).
 SEER_MUST_USE seer_status seer_use_fill(const seer_context *context, seer_use *use);
+// Inputs as they are, and outputs, lie on the library's device from here on, and a run copies
+// neither: `input` and `output` are not looked at any more. Once, behind seer_use_fill.
+// UNSUPPORTED: it has no device.
+SEER_MUST_USE seer_status seer_use_move_to_device(seer_use *use);
 SEER_MUST_USE seer_status seer_use_run(seer_use *use);
 // The same, while `watcher` is shown what each step has left. UNSUPPORTED: a library of a version
 // that cannot.

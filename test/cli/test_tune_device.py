@@ -83,6 +83,20 @@ def precise_tuned(folder):
     check(done.returncode == 0 and "f16 against f32: max error" in done.stdout, f"verify: {done.stdout}{done.stderr}")
 
 
+def benched(folder, library, **environment):
+    """bench with inputs and outputs on the device, and of a library that has none."""
+    def bench(*args):
+        return run("bench", *args, "--iterations", 3, "--duration", "0s", folder=folder, **environment)
+    for options, where in (((), False), (("--on-device",), True), (("--on-device", "--compare", library), True)):
+        done = bench(library, "--json", *options)
+        check(done.returncode == 0 and json.loads(done.stdout)["on_device"] is where, f"bench {options}: {done.returncode} {done.stdout}{done.stderr}")
+    done = bench(library, "--on-device", "--profile")
+    check(done.returncode == 0 and "inputs and outputs on the device" in done.stdout and not done.stderr, f"bench --profile: {done.stdout}{done.stderr}")
+    run("compile", "mlp", "-O0", "-o", "processors", folder=folder)
+    done = bench("processors/model.so", "--on-device")
+    check(done.returncode == 1 and "device" in done.stderr, f"bench of processors: {done.returncode} {done.stderr}")
+
+
 def device_runners():
     """Processes of this machine that are runners on a device and children of a tuning of ours."""
     found = []
@@ -149,6 +163,7 @@ def main():
     try:
         mock = {"LD_LIBRARY_PATH": os.path.join(BUILD, "mock"), "SEER_NVRTC": os.path.join(BUILD, "mock", "libmock_nvrtc.so")}
         tuned(folder, "cuda:sm_90", "cuda", 4, 0, **mock)
+        benched(folder, "cuda/model.so", **mock)
         precise(folder, "cuda:sm_90", "both on this machine's cuda", **mock)
         precise(folder, "cuda:sm_90", "code for processors in place of the target's", LD_LIBRARY_PATH=mock["LD_LIBRARY_PATH"], MOCK_CUDA="init=999")
         if has_opencl(folder):
