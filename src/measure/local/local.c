@@ -283,9 +283,8 @@ static seer_status start_devices(seer_measurer *m) {
 }
 
 static seer_status find_places_of_drivers(
-    seer_measurer *m, const seer_device_machine *here, uint32_t n_builders) {
+    seer_measurer *m, const seer_device_machine *here, uint32_t n_builders, const char *nvrtc) {
   const seer_device_list *devices = seer_context_devices(m->context);
-  const char *nvrtc = seer_context_str(m->context, SEER_OPT_NVRTC);
   const char *kind = seer_target_kind_name(seer_context_target(m->context)->kind);
   bool is_cpu[SEER_DEVICES_MAX];
   uint32_t n_cpu = 0;
@@ -312,7 +311,8 @@ static seer_status find_places(seer_measurer *m) {
         devices->device[0].name, seer_device_kind_name(devices->device[0].kind));
   const seer_device_machine here = seer_device_machine_here(0);
   int64_t n = seer_context_i64(m->context, SEER_OPT_BUILDERS);
-  if (has_driver(m)) return find_places_of_drivers(m, &here, (uint32_t)n);
+  const char *nvrtc = seer_context_str(m->context, SEER_OPT_NVRTC);
+  if (has_driver(m)) return find_places_of_drivers(m, &here, (uint32_t)n, nvrtc);
   seer_local_places_find(devices, &here, (uint32_t)n, seer_os_n_threads(), &m->places);
   if (m->places.n_builders > SEER_LOCAL_MAX_BUILDERS)
     m->places.n_builders = SEER_LOCAL_MAX_BUILDERS;
