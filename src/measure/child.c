@@ -25,6 +25,9 @@
 #define LOST_RESTARTS 20
 #define LOST_NS (60u * (uint64_t)SECOND_NS)
 #define RESTART_PATIENCE_NS (10u * (uint64_t)SECOND_NS)
+// However long they take: a start on a busy machine may be longer than all patience, and one that
+// is killed before it says hello says nothing of the device.
+#define RESTART_ATTEMPTS 3
 #define FIRST_PAUSE_NS (SECOND_NS / 20)
 #define BURIAL_NS (SECOND_NS / 5)  // for its end to be known once its socket has ended
 
@@ -184,7 +187,9 @@ static seer_status pause_or_end(seer_child *child, seer_status status) {
   status = seer_status_context(
       status, "starting '%s worker %s' (%s)", child->home->program, child->job, end);
   uint64_t now = seer_os_now_ns();
-  if (may_pass(status) && now - child->began_ns + child->pause_ns <= child->patience_ns) {
+  bool is_patient = now - child->began_ns + child->pause_ns <= child->patience_ns ||
+      (child->n_restarts > 0 && child->n_attempts < RESTART_ATTEMPTS);
+  if (may_pass(status) && is_patient) {
     seer_log(child->home->context, "measure", 1, "%s; trying again", seer_status_message(status));
     seer_status_free(status);
     child->until_ns = now + child->pause_ns;
@@ -200,6 +205,7 @@ static seer_status pause_or_end(seer_child *child, seer_status status) {
 
 static seer_status try_once(seer_child *child) {
   int fds[2];
+  child->n_attempts++;
   seer_status status = seer_os_socket_pair(fds);
   if (status) return pause_or_end(child, status);
   child->fd = fds[0];
@@ -215,6 +221,7 @@ static seer_status begin(seer_child *child, uint64_t patience_ns) {
   child->began_ns = seer_os_now_ns();
   child->patience_ns = patience_ns;
   child->pause_ns = FIRST_PAUSE_NS;
+  child->n_attempts = 0;
   return try_once(child);
 }
 

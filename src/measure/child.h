@@ -30,6 +30,7 @@ typedef struct {
   uint8_t *knows;  // by task index: told to this process
   size_t cap_knows;
   uint32_t n_restarts;  // since its last answer
+  uint32_t n_attempts;  // to start it, this time
   uint64_t died_ns;  // when the first of these deaths was
   // While it is started:
   bool is_starting;

@@ -13,7 +13,6 @@ from pathlib import Path
 from devices import FAMILYSEER, check_records, fail
 from kill9 import children, is_alive
 
-YOUNG_S = 3  # one that is not up yet is left alone: a device that cannot be started for 10 s is lost, and that is no runner's death
 PATIENCE_S = 1800  # for one tuning, on whatever machine
 MOCK = Path(FAMILYSEER).resolve().parent / "mock"
 
@@ -41,12 +40,10 @@ class Killer(threading.Thread):
         super().__init__()
         self.tuner, self.wanted, self.random, self.events = tuner, wanted, rng, events
         self.killed = self.at_work = 0
-        self.seen = {}  # runner -> when it was seen first
 
-    def grown(self):
-        """Runners that are up."""
-        there = [p for p in children(self.tuner.pid) if is_runner(p) and is_alive(p)]
-        return [p for p in there if time.monotonic() - self.seen.setdefault(p, time.monotonic()) > YOUNG_S]
+    def runners(self):
+        """Those that are not up yet, too."""
+        return [p for p in children(self.tuner.pid) if is_runner(p) and is_alive(p)]
 
     def run(self):
         due = 1
@@ -60,7 +57,7 @@ class Killer(threading.Thread):
             end = time.monotonic() + 20
             found = []
             while not found and self.tuner.poll() is None and time.monotonic() < end:
-                found = [p for p in self.grown() if not wants_work or is_at_work(p)]
+                found = [p for p in self.runners() if not wants_work or is_at_work(p)]
                 time.sleep(0.005)
             if not found:
                 continue
