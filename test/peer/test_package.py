@@ -20,6 +20,7 @@ shutil.copy(os.path.join(source, "python", "familyseer.py"), os.path.join(packag
 os.symlink(os.path.realpath(os.path.join(build, "libfamilyseer.so")), os.path.join(package, "libfamilyseer.so"))
 os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(tmp, "temporary")
 os.mkdir(tempfile.tempdir)
+os.environ["SEER_DEVICE_LOCK"] = os.path.join(tmp, "device.lock")  # who tunes beside it would be waited for, out of the time that a tuning has
 sys.dont_write_bytecode = True
 sys.path.insert(0, tmp)
 import familyseer as fs  # noqa: E402
