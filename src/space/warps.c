@@ -8,7 +8,8 @@ seer_warps_type seer_warps_type_of(
       !seer_target_has_mma(target))
     return SEER_WARPS_NONE;
   const seer_expr_node *product = seer_expr_at(&dag->expr, s->body[0]);
-  if (!seer_expr_is_dot2((seer_expr_op)product->op)) return SEER_WARPS_NONE;
+  seer_warps_type type = seer_warps_type_of_op((seer_expr_op)product->op);
+  if (type == SEER_WARPS_NONE) return SEER_WARPS_NONE;
   for (uint32_t k = 0; k < 2; k++) {
     const seer_access *x = seer_access_find(dag, stage, product->arg[k]);
     if (!x || x->is_guarded) return SEER_WARPS_NONE;
@@ -19,7 +20,7 @@ seer_warps_type seer_warps_type_of(
       out_axes[k] |= (uint32_t)dim->moving;
     }
   }
-  return product->op == SEER_EXPR_DOT2 ? SEER_WARPS_BF16 : SEER_WARPS_F16;
+  return type;
 }
 
 // The one factor that the loop moves; 2: both, or none.

@@ -29,6 +29,11 @@
 // target has no such instruction.
 typedef enum { SEER_WARPS_NONE, SEER_WARPS_BF16, SEER_WARPS_F16 } seer_warps_type;
 
+static inline seer_warps_type seer_warps_type_of_op(seer_expr_op op) {
+  return op == SEER_EXPR_DOT2    ? SEER_WARPS_BF16
+      : op == SEER_EXPR_DOT2_F16 ? SEER_WARPS_F16
+                                 : SEER_WARPS_NONE;
+}
 // Of what `stage` sums up: products of two words that are loads of their own, without guards.
 //   out_axes  of each factor: bit a, it moves with the stage's axis a
 seer_warps_type seer_warps_type_of(

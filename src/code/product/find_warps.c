@@ -46,8 +46,8 @@ static bool find_factors(const seer_tile *tile, seer_tile_warps *out) {
       tile->loop->buf[store->buf[0]].storage != SEER_STORE_PRIVATE)
     return false;
   const seer_expr_node *product = seer_tile_at(tile, store->value[0]);
-  if (!seer_expr_is_dot2((seer_expr_op)product->op)) return false;
-  out->type = product->op == SEER_EXPR_DOT2 ? SEER_WARPS_BF16 : SEER_WARPS_F16;
+  out->type = seer_warps_type_of_op((seer_expr_op)product->op);
+  if (out->type == SEER_WARPS_NONE) return false;
   for (uint32_t k = 0; k < 2; k++) {
     const seer_expr_node *load = seer_tile_at(tile, product->arg[k]);
     if (load->op != SEER_EXPR_LOAD || load->arg[0].i != 0) return false;

@@ -318,13 +318,20 @@ static void add_global(const shape *s, const seer_nest_access *access, const see
   w->l2 = is_cold ? 0 : 1 - hit;
 }
 
+// Accesses to a block's memory.
+static void add_group(const seer_warp_access *warp, double requests, seer_kernel_profile *out) {
+  out->group_requests += requests;
+  out->group_turns += requests * warp->turns;
+  out->turns += requests * warp->turns;
+}
+
 // A factor of products of warps.
 static void add_factor(const shape *s, const seer_nest_access *access, bool is_rows,
     const rounds *r, seer_kernel_profile *out, waits *w) {
   seer_warp_strides strides;
   seer_warp_access warp;
   seer_warp_strides_of(s->st, access, &strides);
-  seer_warp_words_make(s->st, access, &strides, &s->product, is_rows, s->gpu, &warp);
+  seer_warp_words_make(s->st, &strides, &s->product, is_rows, s->gpu, &warp);
   uint32_t factor = is_rows ? s->product.rows : !s->product.rows;
   double patches = (double)s->product.patches[factor],
          held = patches * (is_rows ? SEER_WARPS_X_WORDS : SEER_WARPS_Y_WORDS),
@@ -332,9 +339,7 @@ static void add_factor(const shape *s, const seer_nest_access *access, bool is_r
   double requests = requests_of(&warp, held * of_turn * s->turns, r);
   out->issues += requests;
   out->operands += held;
-  out->group_requests += requests;
-  out->group_turns += requests * warp.turns;
-  out->turns += requests * warp.turns;
+  add_group(&warp, requests, out);
   w->reads_group = true;
 }
 
@@ -356,9 +361,7 @@ static void add_access(const shape *s, const seer_nest_access *access, const rou
     add_global(s, access, &warp, elems, r, out, w);
     return;
   }
-  out->group_requests += requests;
-  out->group_turns += requests * warp.turns;
-  out->turns += requests * warp.turns;
+  add_group(&warp, requests, out);
   w->reads_group |= !access->is_write;
 }
 

@@ -150,10 +150,8 @@ static int64_t place_of(
   return at;
 }
 
-void seer_warp_words_make(const seer_nest_statement *st, const seer_nest_access *access,
-    const seer_warp_strides *strides, const seer_warps_tile *tile, bool is_rows,
-    const seer_target_gpu *gpu, seer_warp_access *out) {
-  (void)access;
+void seer_warp_words_make(const seer_nest_statement *st, const seer_warp_strides *strides,
+    const seer_warps_tile *tile, bool is_rows, const seer_target_gpu *gpu, seer_warp_access *out) {
   int64_t step = strides->by[tile->depth];
   bool is_wide = step == 1;
   for (uint32_t l = 0; l < st->n_loop && is_wide; l++)

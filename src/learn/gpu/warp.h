@@ -32,9 +32,8 @@ typedef struct {
 
 // A factor's words of a product of warps (space/warps.h), those of its rows or of its columns: what
 // items load of it, two neighbours along the words at a time. For a block's memory.
-void seer_warp_words_make(const seer_nest_statement *statement, const seer_nest_access *access,
-    const seer_warp_strides *strides, const seer_warps_tile *tile, bool is_rows,
-    const seer_target_gpu *gpu, seer_warp_access *out);
+void seer_warp_words_make(const seer_nest_statement *statement, const seer_warp_strides *strides,
+    const seer_warps_tile *tile, bool is_rows, const seer_target_gpu *gpu, seer_warp_access *out);
 
 // `n_written` loops inside the items' are written out, counted from the innermost one: neighbours
 // along them may be one access.
