@@ -10,6 +10,7 @@
 #include "code/gen/generate.h"
 #include "space/lower.h"
 #include "support/byte_net.h"
+#include "support/count.h"
 #include "support/loop_check.h"
 #include "support/test.h"
 
@@ -40,12 +41,6 @@ typedef struct {
   uint32_t n, n_matrices, n_shapes, n_vectors, n_cleared;
 } seen;
 
-static uint32_t count(const char *text, const char *word) {
-  uint32_t n = 0;
-  for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) n++;
-  return n;
-}
-
 static void check(const seer_gen_machine *machine, const loop_expect *expect,
     const seer_schedule *schedule, uint64_t seed, seen *s) {
   seer_arena *arena = seer_arena_create("candidate");
@@ -59,12 +54,12 @@ static void check(const seer_gen_machine *machine, const loop_expect *expect,
   must(seer_gen_code(loop, machine, "kernel", arena, &code));
   must(seer_vec_verify(code));
   const char *text = seer_vec_print(code, arena);
-  bool has_matrices = count(text, "matrix_dot4") > 0;
+  bool has_matrices = count_words(text, "matrix_dot4") > 0;
   s->n++;
   s->n_matrices += has_matrices;
   s->n_shapes += code->n_shapes > 1;
-  s->n_cleared += count(text, "matrix_zero") > 0;
-  s->n_vectors += has_matrices && count(text, "= dot4 ") > 0;
+  s->n_cleared += count_words(text, "matrix_zero") > 0;
+  s->n_vectors += has_matrices && count_words(text, "= dot4 ") > 0;
   void **data = loop_expect_data(expect, sketch, loop, arena);
   seer_status status = seer_vec_eval(code, data, &rng);
   const char *wrong =

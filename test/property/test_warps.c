@@ -12,6 +12,7 @@
 #include "code/gen/generate.h"
 #include "space/items/items.h"
 #include "space/lower.h"
+#include "support/count.h"
 #include "support/loop_check.h"
 #include "support/test.h"
 
@@ -65,12 +66,6 @@ typedef struct {
   uint32_t n, n_warps, n_beside, n_cut, n_parts, n_of_default;
   uint32_t n_planted, n_seen;
 } seen;
-
-static uint32_t count(const char *text, const char *word) {
-  uint32_t n = 0;
-  for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) n++;
-  return n;
-}
 
 // Two words of an operand of a product that is drawn are exchanged. False: there is no product.
 static bool exchange(seer_vec_code *code, seer_rng *rng) {
@@ -127,7 +122,7 @@ static void check(const loop_expect *expect, bool is_whole, const seer_schedule 
   s->n++;
   s->n_warps += *out_has_warps;
   s->n_parts += *out_has_warps && sketch->n_split > 0;
-  s->n_cut += *out_has_warps && count(text, "= dot2 ") > 0;
+  s->n_cut += *out_has_warps && count_words(text, "= dot2 ") > 0;
   s->n_beside += !*out_has_warps;
   if (is_whole) plant(expect, sketch, loop, code, &rng, s, arena);
   seer_arena_destroy(arena);

@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "code/gen/generate.h"
+#include "support/count.h"
 #include "support/test.h"
 
 static seer_loop *parsed(const char *text, seer_arena *arena) {
@@ -19,12 +20,6 @@ static seer_vec_code *code_of(const seer_loop *loop, seer_arena *arena) {
   must(seer_gen_code(loop, &machine, "f", arena, &code));
   must(seer_vec_verify(code));
   return code;
-}
-
-static uint32_t count(const char *text, const char *word) {
-  uint32_t n = 0;
-  for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) n++;
-  return n;
 }
 
 // A copy of rows of `dim` elements by 16 items, four each, to y. Where the index is.
@@ -64,7 +59,7 @@ static void neighbours_are_joined_where_they_may_be(void **state) {
     const char *text = seer_vec_print(code_of(loop, arena), arena);
     if (!strstr(text, cases[k].has) || strstr(text, cases[k].has_not))
       fail_msg("%s, %s: %s", cases[k].from, cases[k].guard, text);
-    assert_int_equal(count(text, "  store %"), 1);
+    assert_int_equal(count_words(text, "  store %"), 1);
     seer_arena_destroy(arena);
   }
 }
@@ -94,7 +89,7 @@ static void what_stands_between_keeps_them_apart(void **state) {
     must(seer_loop_parse("test", text, strlen(text), arena, &loop));
     text = seer_vec_print(code_of(loop, arena), arena);
     if ((strstr(text, "f32x2 = load") != NULL) != cases[k].is_joined) fail_msg("%s", text);
-    assert_int_equal(count(text, "align 8 $y"), 1);  // stores may be later
+    assert_int_equal(count_words(text, "align 8 $y"), 1);  // stores may be later
     seer_arena_destroy(arena);
   }
 }
@@ -106,8 +101,9 @@ typedef struct {
 } tally;
 
 static void add_to(tally *t, const char *text) {
-  t->n_wide += count(text, "x4 = load") + count(text, "x2 = load") + count(text, "x8 = load");
-  t->n_single += count(text, "f32 = load") + count(text, "i16 = load");
+  t->n_wide += count_words(text, "x4 = load") + count_words(text, "x2 = load") +
+      count_words(text, "x8 = load");
+  t->n_single += count_words(text, "f32 = load") + count_words(text, "i16 = load");
 }
 
 // Fetches of any shape, pitch, place and guard, through a block's memory: vector code does what the

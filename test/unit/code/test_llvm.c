@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "support/count.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
 #include "support/test.h"
@@ -500,12 +501,6 @@ static void checker_sees_faults(void **state) {
   }
 }
 
-static uint32_t count(const char *text, const char *what) {
-  uint32_t n = 0;
-  for (const char *at = text; (at = strstr(at, what)) != NULL; at++) n++;
-  return n;
-}
-
 // A product whose weights lie in panels of [k][32], read by `times` tiles of `rows` rows each.
 static const char *product_in_panels(
     seer_arena *arena, int panels, int k, int times, int rows, const char *at) {
@@ -551,7 +546,7 @@ static void prefetches(void **state) {
         product_in_panels(
             arena, cases[i].panels, cases[i].k, cases[i].times, cases[i].rows, cases[i].at));
     const char *text = seer_codegen_print(codegen, loop, true, arena);
-    uint32_t near = count(text, "prefetcht0"), far = count(text, "prefetcht1");
+    uint32_t near = count_words(text, "prefetcht0"), far = count_words(text, "prefetcht1");
     if (near != cases[i].near || far != cases[i].far)
       fail_msg("%s: %u near, %u far\n%s", cases[i].why, near, far, text);
   }
