@@ -53,6 +53,13 @@ static seer_status check_matrix(const seer_tile *tile, uint32_t id) {
   return SEER_OK;
 }
 
+static seer_status check_warps(const seer_tile *tile, uint32_t id) {
+  seer_tile_warps warps;
+  if (!tile->of[id].is_of_warps || seer_tile_warps_of(tile, id, &warps)) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "@%s: its body is no product of warps", name_of(tile, tile->loop->node[id].var));
+}
+
 static seer_status check_interchange(seer_tile *tile, uint32_t id) {
   const seer_loop_node *node = &tile->loop->node[id];
   bool is_unroll = node->ann == SEER_LOOP_UNROLL;
@@ -141,6 +148,7 @@ static seer_status check_block(placed *p, uint32_t id) {
     if (node->kind == SEER_NODE_FOR) {
       SEER_TRY(check_mode(tile, id));
       SEER_TRY(check_matrix(tile, id));
+      SEER_TRY(check_warps(tile, id));
       SEER_TRY(check_interchange(tile, id));
       SEER_TRY(check_width(tile, id));
       SEER_TRY(check_choice(tile, id));
