@@ -19,30 +19,9 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-// What can go wrong is said in `message`. A library that the first version compiled has only the
-// calls that say nothing.
-static seer_rt_code bind_input(const seer_model_api *api, seer_session *session, int32_t i,
-    const void *data, uint64_t n_bytes, char *message, size_t message_bytes) {
-  return SEER_API_HAS(api, session_bind_input)
-      ? api->session_bind_input(session, i, data, n_bytes, message, message_bytes)
-      : api->bind_input(session, i, data);
-}
-
-static seer_rt_code bind_output(const seer_model_api *api, seer_session *session, int32_t i,
-    void *data, uint64_t n_bytes, char *message, size_t message_bytes) {
-  return SEER_API_HAS(api, session_bind_output)
-      ? api->session_bind_output(session, i, data, n_bytes, message, message_bytes)
-      : api->bind_output(session, i, data);
-}
-
-static seer_rt_code run(
-    const seer_model_api *api, seer_session *session, char *message, size_t message_bytes) {
-  return SEER_API_HAS(api, session_run) ? api->session_run(session, message, message_bytes)
-                                        : api->run(session);
-}
-
-static int fail(const char *message) {
-  fprintf(stderr, "%s\n", *message ? message : "failed");
+// What went wrong is in `message`; what kind of thing it is, the code says.
+static int fail(seer_rt_code code, const char *message) {
+  fprintf(stderr, "%s: %s\n", seer_rt_code_text((int)code), message);
   return 1;
 }
 
@@ -51,7 +30,9 @@ int main(int argc, char **argv) {
   void *library = NULL;
   const seer_model_api *api = NULL;
   seer_model *model = NULL;
+  seer_pool *pool = NULL;
   seer_session *session = NULL;
+  seer_rt_code code;
   if (argc != 2) {
     fprintf(stderr, "usage: app model.so\n");
     return 2;
@@ -59,13 +40,16 @@ int main(int argc, char **argv) {
 
   // The model is immutable and may be shared by threads; a session belongs to one thread at a time;
   // the pool of worker threads may be shared by models and sessions.
-  if (seer_model_load(argv[1], &library, &api, message, sizeof message) != SEER_RT_OK ||
-      api->open(NULL, NULL, 0, 0, &model, message, sizeof message) != SEER_RT_OK)
-    return fail(message);
-  seer_pool *pool = api->pool_create(0, 0);
-  if (!pool) return fail("threads cannot be made");
-  if (api->session_create(model, pool, &session, message, sizeof message) != SEER_RT_OK)
-    return fail(message);
+  code = seer_model_load(argv[1], &library, &api, message, sizeof message);
+  if (code != SEER_RT_OK) return fail(code, message);
+  // Once, in place of a question before each call: libraries of earlier versions have fewer.
+  if (!SEER_API_HAS(api, session_limit))
+    return fail(SEER_RT_UNSUPPORTED, "the model was compiled by an earlier version");
+  code = api->open(NULL, NULL, 0, 0, &model, message, sizeof message);
+  if (code == SEER_RT_OK) code = api->pool_make(0, 0, &pool, message, sizeof message);
+  if (code == SEER_RT_OK)
+    code = api->session_create(model, pool, &session, message, sizeof message);
+  if (code != SEER_RT_OK) return fail(code, message);
 
   // Buffers are the caller's and are used where they lie.
   int32_t n_inputs = api->n_inputs(model), n_outputs = api->n_outputs(model);
@@ -77,22 +61,24 @@ int main(int argc, char **argv) {
     if (!data) return 1;
     if (io->onnx_dtype == 1)  // f32
       for (uint64_t k = 0; k < io->n_bytes / 4; k++) ((float *)data)[k] = (float)(k % 17) / 17.0f;
-    if (bind_input(api, session, i, data, io->n_bytes, message, sizeof message) != SEER_RT_OK)
-      return fail(message);
+    code = api->session_bind_input(session, i, data, io->n_bytes, message, sizeof message);
+    if (code != SEER_RT_OK) return fail(code, message);
   }
   const float *first = NULL;
   for (int32_t i = 0; i < n_outputs; i++) {
     uint64_t n_bytes = api->output(model, i)->n_bytes;
     void *data = buffers[n_inputs + i] = calloc(1, n_bytes);
-    if (!data || bind_output(api, session, i, data, n_bytes, message, sizeof message) != SEER_RT_OK)
-      return fail(message);
+    if (!data) return 1;
+    code = api->session_bind_output(session, i, data, n_bytes, message, sizeof message);
+    if (code != SEER_RT_OK) return fail(code, message);
     if (i == 0) first = data;
   }
 
   // the first run touches all memory
-  if (run(api, session, message, sizeof message) != SEER_RT_OK) return fail(message);
+  code = api->session_run(session, message, sizeof message);
   double before = now_ms();
-  if (run(api, session, message, sizeof message) != SEER_RT_OK) return fail(message);
+  if (code == SEER_RT_OK) code = api->session_run(session, message, sizeof message);
+  if (code != SEER_RT_OK) return fail(code, message);
   double ms = now_ms() - before;
   printf("%.3f ms on %u threads; '%s' begins with %g\n", ms, api->pool_threads(pool),
       api->output(model, 0)->name, first[0]);

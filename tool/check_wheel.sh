@@ -42,7 +42,7 @@ licences=$(echo "$package"/../familyseer-*.dist-info/licenses)
 sed -n 's/^- .*; \(.*\.txt\)$/\1/p' "$licences/NOTICE" >named.txt
 [ "$(wc -l <named.txt)" -ge 10 ] || { cat "$licences/NOTICE"; fail "the notices name no files"; }
 while read -r file; do [ -s "$licences/$file" ] || fail "the terms in $file are missing"; done <named.txt
-names=$(readelf --dyn-syms -W "$package/libfamilyseer.so" | awk '$7 ~ /^[0-9]+$/ { print $8 }' | grep -v '^seer_tuner_' | tr '\n' ' ')
+names=$(readelf --dyn-syms -W "$package/libfamilyseer.so" | awk '$7 ~ /^[0-9]+$/ { print $8 }' | grep -vE '^seer_(tuner_.*|version)$' | tr '\n' ' ')
 [ "$names" = "seer_program " ] || fail "names for others: $names"
 
 bare familyseer --version >/dev/null || fail "the script"

@@ -51,8 +51,17 @@ typedef enum {
   SEER_RT_INTERNAL = 7,
   SEER_RT_BUSY = 8,  // another thread uses this session
   // the device that the model is on is lost or fails: close the model, and open it again
-  SEER_RT_DEVICE = 9
+  SEER_RT_DEVICE = 9,
+  SEER_RT_TIMEOUT = 10,  // a run's deadline has passed (session_limit)
+  SEER_RT_STOPPED = 11  // by seer_tuner_stop (familyseer.h); no library says it
 } seer_rt_code;
+
+// "ok", "invalid", "not found", ...; "unknown" for what later versions have. Never NULL.
+static inline const char *seer_rt_code_text(int code) {
+  static const char *const text[] = {"ok", "invalid", "unsupported", "not found", "io", "corrupt",
+      "resource", "internal", "busy", "device", "timeout", "stopped"};
+  return code >= 0 && code < (int)(sizeof text / sizeof text[0]) ? text[code] : "unknown";
+}
 
 // Element types by ONNX's numbers (1 = f32, 7 = i64, ...). float16 (10), bfloat16 (16) and the
 // float8 types (17 to 20, 24) are passed as their bits, in uint16_t and uint8_t. uint4 (21), int4
@@ -238,6 +247,28 @@ typedef struct {
       uint64_t n_bytes, char *message, size_t message_bytes);
   seer_rt_code (*session_bind_device_output)(seer_session *session, int32_t index, void *data,
       uint64_t n_bytes, char *message, size_t message_bytes);
+
+  // ---- about a library, before anything is made of it
+  // Of familyseer, that made it: "1.2.3".
+  const char *(*version)(void);
+  // Where in set 0, and so in all sets, the input or output of that name is; -1: there is none.
+  int32_t (*find_input)(const seer_model *model, const char *name);
+  int32_t (*find_output)(const seer_model *model, const char *name);
+  // Of memory: what open has taken for weights (0: they lie in the caller's memory), and what a
+  // session with so many threads takes. What the system counts beside is some pages.
+  void (*sizes)(const seer_model *model, uint32_t n_threads, uint64_t *out_weight_bytes,
+      uint64_t *out_session_bytes);
+  // As pool_create, and says why not: RESOURCE.
+  seer_rt_code (*pool_make)(
+      uint32_t n_threads, int pin, seer_pool **out_pool, char *message, size_t message_bytes);
+  // What runs of this session may take from now on.
+  //   n_threads  at most so many of the pool's at a time; 0: all. Results are the same
+  //   seconds    a run that takes longer ends with TIMEOUT at the end of the step that it is in,
+  //              and outputs hold anything; 0: no limit. A step is not cut short: that would leave
+  //              threads inside its code. Libraries with a device look at it when they hand a step
+  //              over, not when the device has done it
+  seer_rt_code (*session_limit)(seer_session *session, uint32_t n_threads, double seconds,
+      char *message, size_t message_bytes);
 } seer_model_api;
 
 // What a model.so exports.

@@ -20,6 +20,8 @@ struct point {
   int64_t start_bytes, limit_bytes;  // of the thread's counter; INT64_MAX: no limit
   uint64_t ops_left, ops_done;  // done is counted apart: what is left may be raised meanwhile
   const seer_recover_limits *limits;  // whose these are; NULL: none
+  const volatile sig_atomic_t *stop;  // NULL: none
+  bool is_stopped;  // that is why it was left
   char message[320];
   jmp_buf at;
 };
@@ -85,7 +87,7 @@ static seer_status run(point *p, seer_recover_call call, void *user) {
     innermost = p->outer;  // what is released may run out, too
     release_all(&p->objects);
     release_all(&p->memory);
-    return SEER_FAIL(RESOURCE, "%s", p->message);
+    return p->is_stopped ? SEER_FAIL(STOPPED, "stopped") : SEER_FAIL(RESOURCE, "%s", p->message);
   }
   seer_status status = call(user);
   innermost = p->outer;
@@ -105,7 +107,9 @@ seer_status seer_recover_within(
     p.limit_bytes = innermost->limit_bytes;
     p.ops_left = innermost->ops_left;
     p.limits = innermost->limits;
+    p.stop = innermost->stop;
   }
+  if (limits && limits->stop) p.stop = limits->stop;
   if (limits && limits->bytes > 0 && limits->bytes < (uint64_t)INT64_MAX / 4 &&
       held_bytes + (int64_t)limits->bytes < p.limit_bytes) {
     p.limit_bytes = held_bytes + (int64_t)limits->bytes;
@@ -150,6 +154,10 @@ SEER_NORETURN static void leave(point *p) { longjmp(p->at, 1); }
 
 void seer_recover_work(uint64_t ops) {
   point *p = innermost;
+  if (p && p->stop && *p->stop) {
+    p->is_stopped = true;
+    leave(p);
+  }
   if (!p || p->ops_left == UINT64_MAX) return;
   if (ops <= p->ops_left) {
     p->ops_left -= ops;

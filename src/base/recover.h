@@ -18,6 +18,8 @@
 #ifndef SEER_BASE_RECOVER_H
 #define SEER_BASE_RECOVER_H
 
+#include <signal.h>
+
 #include "base/status.h"
 
 typedef seer_status (*seer_recover_call)(void *user);
@@ -31,6 +33,8 @@ typedef struct {
   uint64_t ops;  // of seer_recover_work
   const char *whose;  // "a model of this size": for the message; borrowed
   const char *raised_by;  // "--model-memory": likewise
+  // Once it is not 0, the next seer_recover_work leaves the call, STOPPED. Borrowed; NULL: nothing.
+  const volatile sig_atomic_t *stop;
 } seer_recover_limits;
 SEER_MUST_USE seer_status seer_recover_within(
     const seer_recover_limits *limits, seer_recover_call call, void *user);

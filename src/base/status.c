@@ -26,6 +26,7 @@ static const char *const code_names[SEER_CODE_COUNT] = {
     "resource",
     "timeout",
     "device",
+    "stopped",
     "internal",
 };
 
@@ -39,6 +40,7 @@ static struct seer_status_data static_status[SEER_CODE_COUNT] = {
     {SEER_CODE_RESOURCE, true, NULL},
     {SEER_CODE_TIMEOUT, true, NULL},
     {SEER_CODE_DEVICE, true, NULL},
+    {SEER_CODE_STOPPED, true, NULL},
     {SEER_CODE_INTERNAL, true, NULL},
 };
 

@@ -17,6 +17,7 @@ typedef enum {
   SEER_CODE_RESOURCE,  // memory, descriptors, space
   SEER_CODE_TIMEOUT,
   SEER_CODE_DEVICE,
+  SEER_CODE_STOPPED,  // somebody has asked for it
   SEER_CODE_INTERNAL,
   SEER_CODE_COUNT
 } seer_code;

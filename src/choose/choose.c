@@ -186,7 +186,8 @@ static seer_status choose_untuned(
       .seed = c->seed,
       .n_drafts = (uint32_t)seer_context_i64(c->context, SEER_OPT_UNTUNED_DRAFTS),
       .n_threads = c->n_threads,
-      .bank = bank};
+      .bank = bank,
+      .stop = seer_context_stop(c->context)};
   seer_status status = seer_untuned_choose(&how, asked, n);
   seer_bank_destroy(bank);
   return status;
@@ -199,6 +200,7 @@ static seer_status choose_tasks(chooser *c, const seer_network *network, int64_t
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task *task = &network->task[t];
     bool is_done;
+    SEER_TRY(seer_context_check_stop(c->context));
     SEER_TRYF(choose_known(c, task, opt_level, &choices[t], counts, &is_done), "task %u, %s", t,
         task->name);
     if (is_done) continue;

@@ -44,7 +44,8 @@ static void choose_part(void *user, uint32_t k, uint32_t thread) {
   (void)thread;
   const job *j = user;
   part p = {j, &j->tasks[k]};
-  j->status[k] = seer_recover(choose, &p);
+  const bool is_stopped = j->how->stop && *j->how->stop;
+  j->status[k] = is_stopped ? SEER_FAIL(STOPPED, "stopped") : seer_recover(choose, &p);
 }
 
 seer_status seer_untuned_choose(const seer_untuned_how *how, seer_untuned_task *tasks, uint32_t n) {

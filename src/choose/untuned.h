@@ -32,6 +32,7 @@ typedef struct {
   uint32_t n_drafts;  // of a task, at most; SEER_UNTUNED_DRAFTS where no option says how many
   uint32_t n_threads;  // 0: as many as this process may use; the choices do not depend on it
   const seer_bank *bank;  // that has the last word (search/unmeasured.h); NULL: the estimate has it
+  const volatile sig_atomic_t *stop;  // as of seer_context_stop_by; NULL: nobody does
 } seer_untuned_how;
 
 SEER_MUST_USE seer_status seer_untuned_choose(

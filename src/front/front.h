@@ -25,6 +25,32 @@ SEER_MUST_USE seer_status seer_onnx_read_bytes(
 SEER_MUST_USE seer_status seer_onnx_write(
     const seer_graph *graph, const char *path);  // weights inline below 2 GB
 
+// External data of a network in memory: what its tensors call `location`.
+typedef struct {
+  const char *location;
+  const void *data;
+  size_t n_bytes;
+} seer_front_tensor;
+
+// Where a network comes from. All is borrowed: texts for the call, bytes and tensors as long as
+// constants are used.
+typedef struct {
+  const char *model;  // as seer_front_load takes it; of bytes what messages call them
+  bool is_bytes;  // an ONNX file's, at `data`
+  const void *data;
+  size_t n_bytes;
+  const char *folder;  // of bytes: where external data are looked for; NULL: in memory alone
+  const seer_front_tensor *tensor;  // of bytes: external data, before any folder
+  uint32_t n_tensor;
+  // Out, in the arena that the network gets: operators without support, where loading fails by
+  // them. NULL: nobody asks.
+  seer_missing_list *missing;
+} seer_front_source;
+
+// Bytes in memory and what they need: as seer_onnx_read.
+SEER_MUST_USE seer_status seer_onnx_read_memory(
+    const seer_front_source *source, seer_arena *arena, seer_graph **out_graph);
+
 // Looks every operator up, fixes the inputs' shapes, infers all others and folds shape arithmetic
 // on the way.
 //   input_shapes  "x:1x3x224x224,mask:1x128" or "": fixes symbolic dimensions
@@ -187,9 +213,13 @@ SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const cha
 // seer_graph_close(network->graph).
 SEER_MUST_USE seer_status seer_front_load(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_network **out_network);
-// The same, but as the file has it, for judging what was compiled: no pass has run, each node is a
-// step of its own, and what it makes is an output of the network, behind those of the model. What
-// is made inside a loop is not.
+// The same from where `source` says.
+SEER_MUST_USE seer_status seer_front_load_from(const seer_context *context,
+    const seer_front_source *source, seer_builtin_model builtin, seer_arena *arena,
+    seer_network **out_network);
+// As seer_front_load, but as the file has it, for judging what was compiled: no pass has run, each
+// node is a step of its own, and what it makes is an output of the network, behind those of the
+// model. What is made inside a loop is not.
 SEER_MUST_USE seer_status seer_front_load_literal(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_network **out_network);
 

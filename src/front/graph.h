@@ -141,6 +141,17 @@ typedef struct {
   const char *name;
 } seer_dim_name;
 
+// An operator without support, for programs: what stands in the way, once a kind.
+typedef struct {
+  const char *op;  // "Foo", "com.example.Foo"
+  uint32_t n;  // nodes
+  const char *reason;
+} seer_missing_op;
+typedef struct {
+  size_t n, cap;
+  seer_missing_op *item;
+} seer_missing_list;
+
 typedef struct seer_graph {
   seer_arena *arena;  // model
   const char *name;
@@ -168,6 +179,7 @@ typedef struct seer_graph {
   seer_recover_owned owned;  // while files are mapped
   int64_t opset;  // of ai.onnx, as the file says (0: not from a file)
   const char *producer;
+  seer_missing_list missing;  // filled by resolving that fails: UNSUPPORTED
 } seer_graph;
 
 seer_graph *seer_graph_create(seer_arena *arena, const char *name);

@@ -26,7 +26,8 @@ seer_status seer_front_limited(
   const seer_recover_limits limits = {.bytes = seer_front_limit_bytes(context, file_bytes),
       .ops = (uint64_t)(gib * 1073741824 * OPS_A_BYTE) + times(file_bytes, OPS_A_FILE_BYTE),
       .whose = "a model with files of this size",
-      .raised_by = "--model-memory"};
+      .raised_by = "--model-memory",
+      .stop = seer_context_stop(context)};
   return seer_recover_within(&limits, call, user);
 }
 

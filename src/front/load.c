@@ -15,13 +15,17 @@ static bool has_suffix(const char *text, const char *suffix) {
   return n >= m && strcmp(text + n - m, suffix) == 0;
 }
 
+static seer_status check_bytes(const seer_context *context, const char *model, uint64_t n_bytes) {
+  double limit = seer_context_f64(context, SEER_OPT_MODEL_LIMIT) * 0x1p30;
+  if ((double)n_bytes <= limit) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "%s has %" PRIu64 " bytes, --model-limit allows %.0f", model, n_bytes, limit);
+}
+
 static seer_status check_size(
     const seer_context *context, const char *path, uint64_t *out_n_bytes) {
-  double limit = seer_context_f64(context, SEER_OPT_MODEL_LIMIT) * 0x1p30;
   SEER_TRY(seer_os_file_bytes(path, out_n_bytes));
-  if ((double)*out_n_bytes <= limit) return SEER_OK;
-  return SEER_FAIL(
-      INVALID, "%s has %" PRIu64 " bytes, --model-limit allows %.0f", path, *out_n_bytes, limit);
+  return check_bytes(context, path, *out_n_bytes);
 }
 
 seer_status seer_front_read_text(const seer_context *context, const char *path, seer_arena *arena,
@@ -49,9 +53,15 @@ static const char *input_shapes(const seer_context *context, uint32_t n) {
       : "";
 }
 
-static seer_status read_model(const seer_context *context, const char *model, const char *shapes,
-    seer_builtin_model builtin, const seer_graph *like, seer_arena *arena, seer_graph **out_graph) {
+static seer_status read_model(const seer_context *context, const seer_front_source *source,
+    const char *shapes, seer_builtin_model builtin, const seer_graph *like, seer_arena *arena,
+    seer_graph **out_graph) {
+  const char *model = source->model;
   *out_graph = NULL;
+  if (source->is_bytes) {
+    SEER_TRY(check_bytes(context, model, source->n_bytes));
+    return seer_onnx_read_memory(source, arena, out_graph);
+  }
   if (seer_os_exists(model)) {
     if (seer_os_is_dir(model))
       return SEER_FAIL(INVALID, "%s is a folder, must be a model file", model);
@@ -75,7 +85,7 @@ static seer_status read_model(const seer_context *context, const char *model, co
 
 typedef struct {
   const seer_context *context;
-  const char *model;
+  const seer_front_source *source;
   seer_builtin_model builtin;
   seer_arena *arena;
   seer_graph **out_graph;
@@ -85,12 +95,12 @@ typedef struct {
 
 static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
   SEER_TRY(read_model(
-      l->context, l->model, input_shapes(l->context, 0), l->builtin, NULL, l->arena, out_graph));
+      l->context, l->source, input_shapes(l->context, 0), l->builtin, NULL, l->arena, out_graph));
   seer_status status = seer_graph_bind(l->context, *out_graph);
   if (!status) return SEER_OK;
   seer_graph_close(*out_graph);
   *out_graph = NULL;
-  return SEER_STATUS_FAILED(seer_status_context(status, "reading %s", l->model));
+  return SEER_STATUS_FAILED(seer_status_context(status, "reading %s", l->source->model));
 }
 
 static seer_status read_within(void *user) {
@@ -101,7 +111,8 @@ static seer_status read_within(void *user) {
 // Files are at least one byte; what they have is added when they are opened.
 seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
-  loading l = {context, model, builtin, arena, out_graph, NULL, false};
+  const seer_front_source source = {.model = model};
+  loading l = {context, &source, builtin, arena, out_graph, NULL, false};
   *out_graph = NULL;
   return seer_front_limited(context, 1, read_within, &l);
 }
@@ -110,14 +121,14 @@ seer_status seer_front_read(const seer_context *context, const char *model,
 // their shapes with its constants. All before one is resolved, which changes it.
 static seer_status make_graphs(
     const loading *l, const char *const *shapes, uint32_t n, seer_graph **graph) {
-  bool is_file = seer_os_exists(l->model);
+  bool is_file = l->source->is_bytes || seer_os_exists(l->source->model);
   for (uint32_t s = 1; s < n; s++) {
     if (is_file) {
       graph[s] = seer_graph_copy(graph[0]);
       continue;
     }
     SEER_TRY(
-        read_model(l->context, l->model, shapes[s], l->builtin, graph[0], l->arena, &graph[s]));
+        read_model(l->context, l->source, shapes[s], l->builtin, graph[0], l->arena, &graph[s]));
     graph[s]->permuted = graph[0]->permuted;
     SEER_TRY(seer_graph_bind(l->context, graph[s]));
   }
@@ -128,7 +139,10 @@ static seer_status make_graphs(
 static seer_status resolve_and_build(
     const loading *l, const char *shapes, seer_graph *graph, seer_network **out_network) {
   const char *notice;
-  SEER_TRY(seer_front_resolve(graph, shapes, &notice));
+  SEER_TRY(seer_context_check_stop(l->context));
+  seer_status status = seer_front_resolve(graph, shapes, &notice);
+  if (status && l->source->missing) *l->source->missing = graph->missing;
+  SEER_TRY(status);
   if (l->is_literal)
     SEER_TRY(seer_literal_show(graph));
   else
@@ -168,25 +182,32 @@ static seer_status load(void *user) {
   seer_status status = build_network(l, graph, &network);
   if (status) {
     seer_graph_close(graph);
-    return seer_status_context(status, "loading %s", l->model);
+    return seer_status_context(status, "loading %s", l->source->model);
   }
   *l->out_network = network;
   return SEER_OK;
 }
 
-static seer_status load_within(const seer_context *context, const char *model,
+static seer_status load_within(const seer_context *context, const seer_front_source *source,
     seer_builtin_model builtin, bool is_literal, seer_arena *arena, seer_network **out_network) {
-  loading l = {context, model, builtin, arena, NULL, out_network, is_literal};
+  loading l = {context, source, builtin, arena, NULL, out_network, is_literal};
   *out_network = NULL;
   return seer_front_limited(context, 1, load, &l);
 }
 
+seer_status seer_front_load_from(const seer_context *context, const seer_front_source *source,
+    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
+  return load_within(context, source, builtin, false, arena, out_network);
+}
+
 seer_status seer_front_load(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
-  return load_within(context, model, builtin, false, arena, out_network);
+  const seer_front_source source = {.model = model};
+  return load_within(context, &source, builtin, false, arena, out_network);
 }
 
 seer_status seer_front_load_literal(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
-  return load_within(context, model, builtin, true, arena, out_network);
+  const seer_front_source source = {.model = model};
+  return load_within(context, &source, builtin, true, arena, out_network);
 }

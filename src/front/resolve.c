@@ -33,7 +33,20 @@ static const char *full_type(const seer_node *node, seer_arena *arena) {
 typedef struct {
   seer_text text;
   uint32_t n, n_needed;  // not needed: in a side of an If, which may never be taken
+  seer_graph *root;
 } missing_list;
+
+static void note_missing(seer_graph *graph, const char *op, const char *reason) {
+  seer_missing_list *list = &graph->missing;
+  for (size_t k = 0; k < list->n; k++) {
+    if (strcmp(list->item[k].op, op) != 0) continue;
+    list->item[k].n++;
+    return;
+  }
+  list->item = SEER_GROW(graph->arena, seer_missing_op, list->item, list->n, &list->cap);
+  list->item[list->n++] = (seer_missing_op){
+      seer_arena_strdup(graph->arena, op), 1, seer_arena_strdup(graph->arena, reason)};
+}
 
 static void list_missing(
     seer_graph *graph, bool is_needed, missing_list *list, seer_arena *scratch) {
@@ -49,6 +62,9 @@ static void list_missing(
     if (node->op) continue;
     list->n++;
     list->n_needed += is_needed;
+    note_missing(list->root, full_type(node, scratch),
+        seer_arena_printf(
+            scratch, "operator set %d has no operator of this name that is known", node->opset));
     seer_text_printf(&list->text, "\n  node '%s': %s (opset %d)", node->name,
         full_type(node, scratch), node->opset);
   }
@@ -57,10 +73,13 @@ static void list_missing(
 // All operators without support in one message: a user who sees them one by one gives up. Where
 // only sides of Ifs have them, that is found when a side is built (expand/control.c).
 static seer_status look_up_operators(seer_graph *graph, seer_arena *scratch) {
-  missing_list list = {0};
+  missing_list list = {.root = graph};
   seer_text_init(&list.text, scratch);
   list_missing(graph, true, &list, scratch);
-  if (list.n_needed == 0) return SEER_OK;
+  if (list.n_needed == 0) {
+    graph->missing.n = 0;
+    return SEER_OK;
+  }
   return SEER_FAIL(UNSUPPORTED, "%u node%s operators that are not supported:%s", list.n,
       list.n == 1 ? " uses" : "s use", list.text.data);
 }
@@ -491,7 +510,10 @@ static seer_status resolve(
   for (uint32_t k = 1; k < n_node; k++) {
     if (graph->node[k].is_dead) continue;
     seer_arena_mark mark = seer_arena_save(scratch);
-    SEER_TRY(resolve_node(graph, k, scratch));
+    seer_status status = resolve_node(graph, k, scratch);
+    if (status && seer_status_code(status) == SEER_CODE_UNSUPPORTED)
+      note_missing(graph, full_type(&graph->node[k], scratch), seer_status_message(status));
+    SEER_TRY(status);
     seer_arena_rewind(scratch, mark);
   }
   for (uint32_t k = 0; k < graph->n_output; k++) {

@@ -121,7 +121,8 @@ static seer_status pair_runs(turns *c, double for_s) {
   bool is_warm = fmax(tuned_s, untuned_s) < SHORT_RUN_S;
   uint64_t until = after(for_s);
   seer_pairs *p = &c->out->whole;
-  while (p->n < SEER_VERDICT_MAX_PAIRS && (p->n < MIN_PAIRS || seer_os_now_ns() < until)) {
+  while (p->n < SEER_VERDICT_MAX_PAIRS && (p->n < MIN_PAIRS || seer_os_now_ns() < until) &&
+      !seer_context_is_stopped(c->w->context)) {
     bool is_first = p->n % 2 == 0;
     double first_s, second_s;
     seer_cores_await(&c->cores, c->untuned.use.pool);
@@ -154,7 +155,8 @@ static seer_status pair_profiles(turns *c, double for_s, seer_arena *arena) {
          *untuned = SEER_NEW_ARRAY(arena, double, n_task + 1);
   uint32_t n = 0;
   uint64_t until = after(for_s);
-  while (n < MAX_PROFILES && (n < MIN_PROFILES || seer_os_now_ns() < until)) {
+  while (n < MAX_PROFILES && (n < MIN_PROFILES || seer_os_now_ns() < until) &&
+      !seer_context_is_stopped(c->w->context)) {
     bool is_first = n % 2 == 0;
     seer_cores_await(&c->cores, c->untuned.use.pool);
     if (is_first) SEER_TRY(profile(&c->tuned, n_runs, n_task, tuned));

@@ -13,7 +13,9 @@ typedef struct {
   seer_context *context;
   const seer_network *network;
   const char *tuned_folder, *untuned_folder;  // a library in each
-  double seconds;  // about what it may take; libraries that are slow take longer
+  // About what it may take; libraries that are slow take longer. A context that is stopped ends it
+  // with fewer pairs, or none.
+  double seconds;
 } seer_contest;
 
 // Of all sets of input shapes together; the array is the caller's.

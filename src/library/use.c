@@ -35,6 +35,9 @@ seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *m
       return SEER_FAIL(RESOURCE, "%s: %s", path, text);
     case SEER_RT_DEVICE:
       return SEER_FAIL(DEVICE, "%s: %s", path, text);
+    case SEER_RT_TIMEOUT:
+      return SEER_FAIL(TIMEOUT, "%s: %s", path, text);
+    case SEER_RT_STOPPED:
     case SEER_RT_INTERNAL:
       break;
   }

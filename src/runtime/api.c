@@ -76,6 +76,11 @@ static seer_rt_code api_device_name(
   return seer_rt_device_name(&source, device, out_name, out_driver, message, message_bytes);
 }
 
+#ifndef SEER_VERSION
+#define SEER_VERSION "unknown"
+#endif
+static const char *api_version(void) { return SEER_VERSION; }
+
 static const seer_model_api api = {
     .struct_size = sizeof(seer_model_api),
     .abi_version = 1,
@@ -121,6 +126,12 @@ static const seer_model_api api = {
     .device_download = seer_rt_device_download,
     .session_bind_device_input = seer_rt_session_bind_device_input,
     .session_bind_device_output = seer_rt_session_bind_device_output,
+    .version = api_version,
+    .find_input = seer_rt_find_input,
+    .find_output = seer_rt_find_output,
+    .sizes = seer_rt_sizes,
+    .pool_make = seer_pool_make,
+    .session_limit = seer_rt_session_limit,
 };
 
 __attribute__((visibility("default"))) const seer_model_api *seer_model_v1(void) { return &api; }

@@ -93,6 +93,21 @@ static void place_buffers(const seer_session *session, seer_bound_plan *out) {
   }
 }
 
+static uint64_t session_bytes(const seer_model *model, uint32_t n_threads) {
+  uint64_t most = SCRATCH_ALIGN;  // buffers without a byte have a place, too
+  for (uint32_t s = 0; s < model->n_set; s++) {
+    uint64_t n = memory_bytes(&model->set[s], n_threads);
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+void seer_rt_sizes(const seer_model *model, uint32_t n_threads, uint64_t *out_weight_bytes,
+    uint64_t *out_session_bytes) {
+  if (out_weight_bytes) *out_weight_bytes = model->owned ? model->n_owned_bytes : 0;
+  if (out_session_bytes) *out_session_bytes = session_bytes(model, n_threads > 0 ? n_threads : 1);
+}
+
 static seer_rt_code take_memory(seer_session *session, char *message, size_t message_bytes) {
   uint64_t n = session->n_memory_bytes;
   const seer_runner *runner = session->model->runner;
@@ -114,21 +129,17 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
   seer_session *session = lines_alloc(sizeof *session);
   if (session) session->plan = lines_alloc(model->n_set * sizeof *session->plan);
   bool has_all = session && session->plan;
-  // Buffers without a byte have a place, too.
-  if (session) session->n_memory_bytes = SCRATCH_ALIGN;
   for (uint32_t s = 0; has_all && s < model->n_set; s++) {
     session->n_plan++;
     has_all = make_tables(&model->set[s], &session->plan[s]);
-    uint64_t n = memory_bytes(&model->set[s], seer_pool_threads(pool));
-    if (n > session->n_memory_bytes) session->n_memory_bytes = n;
   }
   if (!has_all) {
-    if (session) session->n_memory_bytes = 0;
     seer_rt_session_destroy(session);
     return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for a session");
   }
   session->model = model;
-  session->pool = pool;
+  session->pool = session->given = pool;
+  session->n_memory_bytes = session_bytes(model, seer_pool_threads(pool));
   session->selected = session->plan;
   session->in_use = seer_fork_word_create();
   if (!session->in_use) session->in_use = &session->in_use_here;
@@ -162,6 +173,7 @@ void seer_rt_session_destroy(seer_session *session) {
     free(session->plan[s].by_address);
   }
   free(session->plan);
+  seer_pool_destroy(session->capped);
   free(session);
 }
 
@@ -236,6 +248,14 @@ static seer_rt_code run_host(seer_session *session, const seer_plan_step *step) 
 }
 
 static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to);
+
+// Asked before a step: none is cut short.
+static seer_rt_code check_time(const seer_session *session, const seer_plan_step *step) {
+  if (session->until_s == 0 || seer_pool_now_s() < session->until_s) return SEER_RT_OK;
+  return SEER_SESSION_REFUSE(session, SEER_RT_TIMEOUT,
+      "the run took longer than %g s, and was ended before step '%s'", session->limit_s,
+      session->selected->of->strings + step->name_string);
+}
 
 // What a loop or a branch moves: from one of the arguments of `of` to another.
 static seer_rt_code move(seer_session *session, const seer_plan_move *of, uint32_t to_arg,
@@ -354,7 +374,8 @@ static seer_rt_code run_each(
       if (step->kind != SEER_PLAN_KERNEL) continue;
       buffers_of_image(at, step, image, 0, buffers);
       double before = times ? seer_pool_now_s() : 0, busy = times ? session->times->mean_s : 0;
-      seer_rt_code code = run_kernel(session, step, buffers);
+      seer_rt_code code = check_time(session, step);
+      if (code == SEER_RT_OK) code = run_kernel(session, step, buffers);
       if (code != SEER_RT_OK) return code;
       if (!times) continue;
       times->seconds[i] += seer_pool_now_s() - before;
@@ -458,6 +479,8 @@ static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to)
   seer_rt_code code = SEER_RT_OK;
   for (uint32_t i = from, next; i < to && code == SEER_RT_OK; i = next) {
     next = seer_session_step_after(of, i);
+    code = check_time(session, &of->step[i]);
+    if (code != SEER_RT_OK) break;
     if (SEER_PLAN_IS_ON_DEVICE(of->step[i].kind) && !session->watcher)
       code = session->model->runner->run(session, i, to, &next);
     else
@@ -472,11 +495,13 @@ seer_rt_code seer_session_run_once(seer_session *session) {
   seer_rt_code code = seer_session_ready(session);
   if (code != SEER_RT_OK) return code;
   const seer_runner *runner = session->model->runner;
+  if (session->limit_s > 0) session->until_s = seer_pool_now_s() + session->limit_s;
   seer_pool_begin(session->pool);
   if (runner) code = runner->begin(session);
   if (code == SEER_RT_OK) code = run_steps(session, 0, at->of->plan->n_step);
   if (runner && code == SEER_RT_OK) code = runner->end(session);
   seer_pool_end(session->pool);
+  session->until_s = 0;
   at->has_run = code == SEER_RT_OK;
   return code;
 }
@@ -485,6 +510,32 @@ seer_rt_code seer_rt_session_run(seer_session *session, char *message, size_t me
   if (!seer_session_enter(session, message, message_bytes))
     return seer_session_busy(message, message_bytes);
   seer_rt_code code = seer_session_run_once(session);
+  seer_session_leave(session);
+  return code;
+}
+
+// Memory is as for all threads: which of them work may change from run to run.
+static seer_rt_code cap_threads(seer_session *session, uint32_t n_threads) {
+  seer_pool *capped = NULL;
+  if (n_threads > 0 && n_threads < seer_pool_threads(session->given)) {
+    capped = seer_pool_cap(session->given, n_threads);
+    if (!capped)
+      return SEER_SESSION_REFUSE(session, SEER_RT_RESOURCE, "no memory for a limit of threads");
+  }
+  seer_pool_destroy(session->capped);
+  session->capped = capped;
+  session->pool = capped ? capped : session->given;
+  return SEER_RT_OK;
+}
+
+seer_rt_code seer_rt_session_limit(seer_session *session, uint32_t n_threads, double seconds,
+    char *message, size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  seer_rt_code code = seconds >= 0 ? cap_threads(session, n_threads)
+                                   : SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+                                         "a limit of %g s, must be 0 or more", seconds);
+  if (code == SEER_RT_OK) session->limit_s = seconds;
   seer_session_leave(session);
   return code;
 }

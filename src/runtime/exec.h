@@ -45,6 +45,10 @@ int32_t seer_rt_n_outputs(const seer_model *model);
 const seer_io_info *seer_rt_input(const seer_model *model, int32_t index);
 const seer_io_info *seer_rt_output(const seer_model *model, int32_t index);
 const char *seer_rt_info_json(const seer_model *model);
+int32_t seer_rt_find_input(const seer_model *model, const char *name);
+int32_t seer_rt_find_output(const seer_model *model, const char *name);
+void seer_rt_sizes(const seer_model *model, uint32_t n_threads, uint64_t *out_weight_bytes,
+    uint64_t *out_session_bytes);
 int32_t seer_rt_n_steps(const seer_model *model);
 int32_t seer_rt_n_sets(const seer_model *model);
 const seer_io_info *seer_rt_set_input(const seer_model *model, int32_t set, int32_t index);
@@ -79,6 +83,8 @@ seer_rt_code seer_rt_session_bind_input(seer_session *session, int32_t index, co
 seer_rt_code seer_rt_session_bind_output(seer_session *session, int32_t index, void *data,
     uint64_t n_bytes, char *message, size_t message_bytes);
 seer_rt_code seer_rt_session_run(seer_session *session, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_limit(
+    seer_session *session, uint32_t n_threads, double seconds, char *message, size_t message_bytes);
 seer_rt_code seer_rt_session_watch(
     seer_session *session, seer_watcher watcher, void *user, char *message, size_t message_bytes);
 seer_rt_code seer_rt_session_time_steps(seer_session *session, uint32_t n_runs,

@@ -198,6 +198,21 @@ int32_t seer_rt_n_inputs(const seer_model *model) { return (int32_t)model->set[0
 int32_t seer_rt_n_outputs(const seer_model *model) { return (int32_t)model->set[0].plan->n_output; }
 int32_t seer_rt_n_steps(const seer_model *model) { return seer_rt_set_n_steps(model, 0); }
 
+static int32_t find_name(const seer_io_info *io, uint32_t n, const char *name) {
+  for (uint32_t i = 0; name && i < n; i++)
+    if (strcmp(io[i].name, name) == 0) return (int32_t)i;
+  return -1;
+}
+
+int32_t seer_rt_find_input(const seer_model *model, const char *name) {
+  return find_name(model->set[0].io, model->set[0].plan->n_input, name);
+}
+
+int32_t seer_rt_find_output(const seer_model *model, const char *name) {
+  const seer_rt_set *set = &model->set[0];
+  return find_name(set->io + set->plan->n_input, set->plan->n_output, name);
+}
+
 const seer_io_info *seer_rt_input(const seer_model *model, int32_t index) {
   return seer_rt_set_input(model, 0, index);
 }

@@ -72,6 +72,9 @@ struct seer_pool {
   // ---- wrapped
   seer_parallel_for parallel_for;
   void *user;
+  // ---- of another pool
+  seer_pool *of;
+  uint32_t most;
   // ---- our own threads
   // Ours in the process that made the threads; in a child, which has none of them, it is 0 until
   // they are made anew. Without a page that children see wiped: the process's id.
@@ -228,16 +231,21 @@ static uint32_t home_now(const seer_pool *pool) {
 
 static bool is_home(const seer_pool *pool) { return atomic_load(pool->home) == home_now(pool); }
 
-static void start_worker(seer_pool *pool, uint32_t i) {
+static int start_worker(seer_pool *pool, uint32_t i) {
   worker *w = &pool->workers[i];
   *w = (worker){.pool = pool, .index = i + 1};
-  if (pthread_create(&w->thread, NULL, worker_main, w) == 0) pool->n_workers = i + 1;
+  int error = pthread_create(&w->thread, NULL, worker_main, w);
+  if (error == 0) pool->n_workers = i + 1;
+  return error;
 }
 
-static void start_workers(seer_pool *pool) {
+// 0, or why there are fewer.
+static int start_workers(seer_pool *pool) {
+  int error = 0;
   pool->n_workers = 0;
   pool->kept_off = -1;
-  for (uint32_t i = 0; i < pool->n_threads - 1 && pool->n_workers == i; i++) start_worker(pool, i);
+  for (uint32_t i = 0; i < pool->n_threads - 1 && error == 0; i++) error = start_worker(pool, i);
+  return error;
 }
 
 static void pin_threads(const seer_pool *pool, bool and_creator) {
@@ -264,7 +272,7 @@ static void move_in(seer_pool *pool) {
     atomic_store(&pool->n_asleep, 0);
     atomic_store(&pool->is_running, false);
     atomic_store(&pool->caller_waits, false);
-    start_workers(pool);
+    (void)start_workers(pool);
     pin_threads(pool, false);
     atomic_store(pool->home, home);
     return;
@@ -394,14 +402,21 @@ static uint32_t cores_of(const cpu_set_t *set) {
   return seer_processors_cut(processors.n_cores, 0);
 }
 
-seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
+static seer_rt_code no_memory(uint32_t n_threads, char *message, size_t message_bytes) {
+  return seer_rt_fail(
+      SEER_RT_RESOURCE, message, message_bytes, "no memory for a pool of %u threads", n_threads);
+}
+
+seer_rt_code seer_pool_make(
+    uint32_t n_threads, int pin, seer_pool **out_pool, char *message, size_t message_bytes) {
+  *out_pool = NULL;
   cpu_set_t set;
   bool is_known = processors(&set, false);
   uint32_t allowed = seer_cpu_allowed(is_known ? (uint32_t)CPU_COUNT(&set) : 0);
   if (n_threads == 0) n_threads = is_known ? seer_processors_cut(cores_of(&set), allowed) : allowed;
   if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
   seer_pool *pool = pool_alloc(n_threads);
-  if (!pool) return NULL;
+  if (!pool) return no_memory(n_threads, message, message_bytes);
   pool->begin = threads_begin;
   pool->end = threads_end;
   pool->run = threads_run;
@@ -418,19 +433,74 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
     if (pool->blocks) memset(pool->blocks, 0, n_threads * sizeof *pool->blocks);
     if (!pool->workers || !pool->blocks) {
       threads_destroy(pool);
-      return NULL;
+      return no_memory(n_threads, message, message_bytes);
     }
   }
-  if (n_threads > 1) start_workers(pool);
-  if (pool->n_workers < n_threads - 1) {
+  int error = n_threads > 1 ? start_workers(pool) : 0;
+  if (error != 0) {
+    uint32_t n_started = pool->n_workers;
     threads_destroy(pool);
-    return NULL;
+    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes,
+        "%u of %u threads could be started besides the caller's: %s", n_started, n_threads - 1,
+        strerror(error));
   }
   if (pin && processors(&pool->creator_set, true)) {
     pool->is_pinned = true;
     pool->creator = pthread_self();
     pin_threads(pool, true);
   }
+  *out_pool = pool;
+  return SEER_RT_OK;
+}
+
+seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
+  seer_pool *pool;
+  (void)seer_pool_make(n_threads, pin, &pool, NULL, 0);
+  return pool;
+}
+
+// ---- some of another pool's threads
+
+// Blocks of parts, as many as threads may work: who works on one does all of it.
+typedef struct {
+  uint32_t n_parts, n_blocks;
+  seer_parallel_body body;
+  void *arg;
+} blocks_job;
+
+// A block that is none is a part that is none, which whoever counts parts sees.
+static void work_block(void *arg, uint32_t block_index, uint32_t thread) {
+  const blocks_job *job = arg;
+  if (block_index >= job->n_blocks) {
+    job->body(job->arg, UINT32_MAX, thread);
+    return;
+  }
+  uint64_t n = job->n_parts;
+  uint32_t end = (uint32_t)(n * (block_index + 1) / job->n_blocks);
+  for (uint32_t i = (uint32_t)(n * block_index / job->n_blocks); i < end; i++)
+    job->body(job->arg, i, thread);
+}
+
+static void capped_begin(seer_pool *pool) { seer_pool_begin(pool->of); }
+static void capped_end(seer_pool *pool) { seer_pool_end(pool->of); }
+static void capped_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  blocks_job job = {n_parts, pool->most, body, arg};
+  if (n_parts <= pool->most)
+    seer_pool_run(pool->of, n_parts, body, arg);
+  else
+    seer_pool_run(pool->of, job.n_blocks, work_block, &job);
+}
+
+seer_pool *seer_pool_cap(seer_pool *of, uint32_t most) {
+  seer_pool *pool = pool_alloc(seer_pool_threads(of));
+  if (!pool) return NULL;
+  pool->begin = most > 1 ? capped_begin : alone_begin;
+  pool->end = most > 1 ? capped_end : alone_begin;
+  pool->run = most > 1 ? capped_run : alone_run;
+  pool->destroy = wrapped_destroy;
+  pool->parallel_for = most > 1 ? of->parallel_for : NULL;  // whether parts are counted
+  pool->of = of;
+  pool->most = most;
   return pool;
 }
 

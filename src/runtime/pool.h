@@ -16,6 +16,14 @@
 #include "seer/runtime.h"
 
 seer_pool *seer_pool_create(uint32_t n_threads, int pin);
+// The same, and says why not.
+seer_rt_code seer_pool_make(
+    uint32_t n_threads, int pin, seer_pool **out_pool, char *message, size_t message_bytes);
+// A pool that has `of`'s threads do the work, at most `most` of them at a time; it says that it has
+// as many as `of` has, as their numbers are those. `of` is kept until it is destroyed. With one the
+// caller works alone, and no other thread is woken; with more the others wake up as for any run,
+// and find nothing to do.
+seer_pool *seer_pool_cap(seer_pool *of, uint32_t most);
 seer_pool *seer_pool_wrap(seer_parallel_for parallel_for, void *user, uint32_t n_threads);
 void seer_pool_destroy(seer_pool *pool);
 uint32_t seer_pool_threads(const seer_pool *pool);

@@ -34,7 +34,11 @@ typedef struct {
 
 struct seer_session {
   const seer_model *model;
-  seer_pool *pool;
+  seer_pool *pool;  // what runs work with: the caller's, or `capped`
+  seer_pool *given;  // the caller's
+  seer_pool *capped;  // owned; NULL: all threads of `given` may work
+  double limit_s;  // of a run; 0: none
+  double until_s;  // while a run goes on that has a limit; else 0
   uint8_t *memory;  // of the plan that needs most; they take turns
   uint64_t n_memory_bytes;
   seer_bound_plan *plan;  // by set of shapes

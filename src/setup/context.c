@@ -40,6 +40,7 @@ struct seer_context {
   seer_device_list devices;
   seer_hearer hear;  // NULL: what is said goes to stderr
   void *hear_user;
+  const volatile sig_atomic_t *stop;  // NULL: nobody stops anything
 };
 
 extern char **environ;
@@ -478,6 +479,22 @@ void seer_log(const seer_context *context, const char *topic, int level, const c
 void seer_context_hear(seer_context *context, seer_hearer hear, void *user) {
   context->hear = hear;
   context->hear_user = user;
+}
+
+void seer_context_stop_by(seer_context *context, const volatile sig_atomic_t *stop) {
+  context->stop = stop;
+}
+
+const volatile sig_atomic_t *seer_context_stop(const seer_context *context) {
+  return context->stop;
+}
+
+bool seer_context_is_stopped(const seer_context *context) {
+  return context->stop && *context->stop;
+}
+
+seer_status seer_context_check_stop(const seer_context *context) {
+  return seer_context_is_stopped(context) ? SEER_FAIL(STOPPED, "stopped") : SEER_OK;
 }
 
 void seer_say(const seer_context *context, const char *format, ...) {

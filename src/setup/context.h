@@ -7,6 +7,8 @@
 #ifndef SEER_SETUP_CONTEXT_H
 #define SEER_SETUP_CONTEXT_H
 
+#include <signal.h>
+
 #include "base/text.h"
 #include "setup/device.h"
 #include "setup/target.h"
@@ -124,6 +126,14 @@ void seer_say(const seer_context *context, const char *format, ...);
 // kept.
 typedef void (*seer_hearer)(void *user, const char *text);
 void seer_context_hear(seer_context *context, seer_hearer hear, void *user);
+
+// Whoever sets *stop to other than 0, from any thread or a signal handler, ends what is being done
+// with the context: loading, choosing and building with STOPPED, a contest with the pairs that it
+// has. Kept; NULL: nobody does.
+void seer_context_stop_by(seer_context *context, const volatile sig_atomic_t *stop);
+const volatile sig_atomic_t *seer_context_stop(const seer_context *context);  // or NULL
+bool seer_context_is_stopped(const seer_context *context);
+SEER_MUST_USE seer_status seer_context_check_stop(const seer_context *context);  // STOPPED, if so
 // SEER_DUMP=task,loop,asm with SEER_DUMP_DIR: true if `kind` (a word of option DUMP) is to be
 // dumped; then seer_dump writes <dir>/<name>.<kind> (characters of `name` that no file name should
 // have become '_').

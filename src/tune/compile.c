@@ -47,12 +47,22 @@ static seer_status check_precision(const seer_context *context) {
       "or obj), not of kernels");
 }
 
+// Before a network is read, which may take long.
+static seer_status check_kernels(const seer_compile_request *r) {
+  SEER_TRY(check_precision(r->context));
+  return seer_emit_check(
+      seer_context_target(r->context), seer_context_str(r->context, SEER_OPT_NVRTC), r->folder);
+}
+
+seer_status seer_compile_kernels_of(const seer_compile_request *r, const seer_network *network,
+    seer_arena *arena, seer_emitted *out) {
+  SEER_TRY(check_kernels(r));
+  return emit(r, network, arena, out);
+}
+
 seer_status seer_compile_kernels(
     const seer_compile_request *r, seer_arena *arena, seer_emitted *out) {
-  SEER_TRY(check_precision(r->context));
-  // Before a network is read, which may take long.
-  SEER_TRY(seer_emit_check(
-      seer_context_target(r->context), seer_context_str(r->context, SEER_OPT_NVRTC), r->folder));
+  SEER_TRY(check_kernels(r));
   seer_network *network;
   SEER_TRY(seer_front_load(r->context, r->model, seer_model_build, arena, &network));
   if (r->hear_loaded) r->hear_loaded(r->user, network);

@@ -37,5 +37,8 @@ SEER_MUST_USE seer_status seer_compile(
 // other than f32, which is judged by runs of libraries.
 SEER_MUST_USE seer_status seer_compile_kernels(
     const seer_compile_request *request, seer_arena *arena, seer_emitted *out);
+// The same of a network that is loaded; `model` and `hear_loaded` are not looked at.
+SEER_MUST_USE seer_status seer_compile_kernels_of(const seer_compile_request *request,
+    const seer_network *network, seer_arena *arena, seer_emitted *out);
 
 #endif

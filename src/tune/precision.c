@@ -18,44 +18,55 @@
 #define RUNS_S 1.0  // of a version against f32
 #define MAX_P_SLOWER 0.05  // of a sign test, as for tuned libraries (library/verdict.h)
 
-static const char *name_of(const seer_version *v) { return seer_dtype_name(v->dtype); }
+static const char *name_of(const seer_precise_version *v) { return seer_dtype_name(v->dtype); }
 
 // ---- loading
 
 // An option that says so already stays as it is, not set.
-static seer_status use_precision(const seer_precise *p, const seer_version *v) {
+static seer_status use_precision(const seer_precise *p, const seer_precise_version *v) {
   if (strcmp(seer_context_str(p->context, SEER_OPT_PRECISION), name_of(v)) == 0) return SEER_OK;
   return seer_context_set(p->context, "precision", name_of(v));
 }
 
-static seer_status load(seer_precise *p, const char *model, seer_dtype dtype) {
-  seer_version *v = &p->version[p->n];
-  *v = (seer_version){.dtype = dtype};
+static seer_status load(seer_precise *p, const seer_front_source *source, seer_dtype dtype) {
+  seer_precise_version *v = &p->version[p->n];
+  *v = (seer_precise_version){.dtype = dtype};
   SEER_TRY(use_precision(p, v));
-  SEER_TRY(seer_front_load(p->context, model, seer_model_build, p->arena, &v->network));
+  SEER_TRY(seer_front_load_from(p->context, source, seer_model_build, p->arena, &v->network));
   p->n++;
   return SEER_OK;
 }
 
-seer_status seer_precise_open(
-    seer_context *context, const char *model, seer_arena *arena, seer_precise *out) {
+static seer_status load_versions(
+    seer_precise *p, const seer_front_source *source, seer_dtype asked) {
+  SEER_TRY(load(p, source, SEER_DTYPE_F32));
+  if (!p->is_auto) return asked != SEER_DTYPE_F32 ? load(p, source, asked) : SEER_OK;
+  if (seer_context_bool(p->context, SEER_OPT_STRICT_MATH)) {
+    p->text = "--precision auto takes f32: --strict-math allows no other";
+    return SEER_OK;
+  }
+  SEER_TRY(load(p, source, SEER_DTYPE_BF16));
+  return load(p, source, SEER_DTYPE_F16);
+}
+
+seer_status seer_precise_open_from(
+    seer_context *context, const seer_front_source *source, seer_arena *arena, seer_precise *out) {
   *out = (seer_precise){.context = context, .arena = arena, .text = "", .report = ""};
-  const char *word = seer_context_str(context, SEER_OPT_PRECISION);
+  const char *word = seer_arena_strdup(arena, seer_context_str(context, SEER_OPT_PRECISION));
   seer_dtype asked = SEER_DTYPE_F32;
   out->is_auto = !seer_dtype_parse(word, &asked);
   out->is_gated = out->is_auto || seer_context_is_set(context, SEER_OPT_TOLERANCE);
   out->tolerance = seer_context_f64(context, SEER_OPT_TOLERANCE);
-  SEER_TRY(load(out, model, SEER_DTYPE_F32));
-  if (!out->is_auto) {
-    if (asked != SEER_DTYPE_F32) SEER_TRY(load(out, model, asked));
-    return SEER_OK;
-  }
-  if (seer_context_bool(context, SEER_OPT_STRICT_MATH)) {
-    out->text = "--precision auto takes f32: --strict-math allows no other";
-    return SEER_OK;
-  }
-  SEER_TRY(load(out, model, SEER_DTYPE_BF16));
-  return load(out, model, SEER_DTYPE_F16);
+  seer_status status = load_versions(out, source, asked);
+  if (!status || strcmp(word, seer_context_str(context, SEER_OPT_PRECISION)) == 0) return status;
+  // Loading sets the option: who loads again after a failure asks for what was asked for.
+  return seer_status_join(status, seer_context_set(context, "precision", word));
+}
+
+seer_status seer_precise_open(
+    seer_context *context, const char *model, seer_arena *arena, seer_precise *out) {
+  const seer_front_source source = {.model = model};
+  return seer_precise_open_from(context, &source, arena, out);
 }
 
 void seer_precise_close(seer_precise *p) {
@@ -71,7 +82,7 @@ void seer_precise_close(seer_precise *p) {
 
 // ---- times without running
 
-static void add_times(const seer_precise *p, seer_version *v) {
+static void add_times(const seer_precise *p, seer_precise_version *v) {
   const seer_target *target = seer_context_target(p->context);
   bool is_recorded = true;
   for (uint32_t t = 0; t < v->network->n_task; t++) {
@@ -85,7 +96,7 @@ static void add_times(const seer_precise *p, seer_version *v) {
   if (!is_recorded) v->recorded_s = 0;
 }
 
-static seer_status choose_one(seer_precise *p, seer_version *v, seer_precise_how how) {
+static seer_status choose_one(seer_precise *p, seer_precise_version *v, seer_precise_how how) {
   SEER_TRY(use_precision(p, v));
   if (how == SEER_PRECISE_COMPILE)
     SEER_TRY(seer_choose_by_options(p->context, v->network, p->arena, &v->choices, &v->counts));
@@ -108,8 +119,8 @@ typedef struct {
   const char *how;
 } times;
 
-static times times_of(const seer_precise *p, const seer_version *v) {
-  const seer_version *f32 = &p->version[0];
+static times times_of(const seer_precise *p, const seer_precise_version *v) {
+  const seer_precise_version *f32 = &p->version[0];
   if (v->run_s > 0) return (times){v->run_s, v->f32_run_s, false, "in turns, both untuned"};
   if (v->recorded_s > 0 && f32->recorded_s > 0)
     return (times){v->recorded_s, f32->recorded_s, false, "by the records"};
@@ -120,7 +131,7 @@ static times times_of(const seer_precise *p, const seer_version *v) {
 
 // Without dumps, which are of what is compiled.
 static seer_status build_quietly(
-    const seer_precise *p, const seer_version *v, const seer_choice *choices) {
+    const seer_precise *p, const seer_precise_version *v, const seer_choice *choices) {
   const char *dump = seer_context_str(p->context, SEER_OPT_DUMP);
   SEER_TRY(use_precision(p, v));
   if (*dump) SEER_TRY(seer_context_set(p->context, "dump", ""));
@@ -141,7 +152,7 @@ static bool runs_here(const seer_precise *p) {
 }
 
 // For this machine, untuned.
-static seer_status build_for_processors(const seer_precise *p, const seer_version *v) {
+static seer_status build_for_processors(const seer_precise *p, const seer_precise_version *v) {
   const seer_target own = *seer_context_target(p->context);
   seer_target here;
   seer_choice *choices = NULL;
@@ -164,16 +175,18 @@ static seer_status make_folder(seer_precise *p) {
   return SEER_OK;
 }
 
-static seer_status build(seer_precise *p, seer_version *v) {
+static seer_status build(seer_precise *p, seer_precise_version *v) {
   if (v->folder) return SEER_OK;
   if (!p->folder) SEER_TRY(make_folder(p));
   v->folder = seer_os_path_join(p->arena, p->folder, name_of(v));
-  return runs_here(p) ? build_quietly(p, v, v->choices) : build_for_processors(p, v);
+  seer_status status = runs_here(p) ? build_quietly(p, v, v->choices) : build_for_processors(p, v);
+  if (status) v->folder = NULL;  // who was stopped may ask again
+  return status;
 }
 
 // A run that these inputs end, at a side of an If that could not be built, is no answer.
 static seer_status take_unsupported(
-    const seer_precise *p, const seer_version *v, seer_status status, const char *what) {
+    const seer_precise *p, const seer_precise_version *v, seer_status status, const char *what) {
   if (!status || seer_status_code(status) != SEER_CODE_UNSUPPORTED) return status;
   seer_say(p->context, "%s is not %s f32: %s; other inputs (-i, --fill, --seed) may lead elsewhere",
       name_of(v), what, seer_status_message(status));
@@ -182,14 +195,14 @@ static seer_status take_unsupported(
 }
 
 // The library of v in `folder` with that of f32, which is built.
-static seer_status compare_built(seer_precise *p, seer_version *v, const char *folder) {
+static seer_status compare_built(seer_precise *p, seer_precise_version *v, const char *folder) {
   seer_status status =
       seer_deviations_find(p->context, folder, p->version[0].folder, p->arena, &v->deviations);
   v->is_compared = !status;
   return take_unsupported(p, v, status, "compared with");
 }
 
-static seer_status compare(seer_precise *p, seer_version *v) {
+static seer_status compare(seer_precise *p, seer_precise_version *v) {
   SEER_TRY(build(p, &p->version[0]));
   SEER_TRY(build(p, v));
   return compare_built(p, v, v->folder);
@@ -197,7 +210,7 @@ static seer_status compare(seer_precise *p, seer_version *v) {
 
 // Of a GPU it says where both have run.
 static const char *deviations_text(
-    const seer_precise *p, const seer_version *v, const char *state) {
+    const seer_precise *p, const seer_precise_version *v, const char *state) {
   const seer_target *target = seer_context_target(p->context);
   const char *where = target->kind == SEER_TARGET_CPU ? ""
       : !runs_here(p) ? ", code for processors in place of the target's"
@@ -208,7 +221,7 @@ static const char *deviations_text(
 }
 
 // NULL: within --tolerance.
-static const char *why_not(const seer_precise *p, const seer_version *v) {
+static const char *why_not(const seer_precise *p, const seer_precise_version *v) {
   if (!v->is_compared)
     return "could not be compared with f32, so that --tolerance is not known to hold";
   const seer_output_deviation *worst = seer_deviations_worst(&v->deviations);
@@ -219,7 +232,7 @@ static const char *why_not(const seer_precise *p, const seer_version *v) {
       worst->shapes ? worst->shapes : "", p->tolerance);
 }
 
-static seer_status gate(const seer_precise *p, const seer_version *v) {
+static seer_status gate(const seer_precise *p, const seer_precise_version *v) {
   const char *why = p->is_gated ? why_not(p, v) : NULL;
   return why ? SEER_FAIL(INVALID, "--precision %s %s: no library is written", name_of(v), why)
              : SEER_OK;
@@ -227,7 +240,7 @@ static seer_status gate(const seer_precise *p, const seer_version *v) {
 
 // ---- in turns
 
-static seer_status run_in_turns(seer_precise *p, const seer_version *v, const char *folder,
+static seer_status run_in_turns(seer_precise *p, const seer_precise_version *v, const char *folder,
     double seconds, seer_pairs_summary *out) {
   seer_contest contest = {p->context, v->network, folder, p->version[0].folder, seconds};
   seer_contest_times taken = {.task = SEER_NEW_ARRAY(p->arena, seer_pairs, v->network->n_task + 1)};
@@ -238,7 +251,7 @@ static seer_status run_in_turns(seer_precise *p, const seer_version *v, const ch
 }
 
 // What is compared is the median of ratios of pairs: the time beside f32's follows from that.
-static seer_status time_version(seer_precise *p, seer_version *v) {
+static seer_status time_version(seer_precise *p, seer_precise_version *v) {
   seer_pairs_summary s;
   if (v->estimate_s > WORTH_A_RUN * p->version[0].estimate_s) return SEER_OK;
   SEER_TRY(build(p, &p->version[0]));
@@ -250,7 +263,8 @@ static seer_status time_version(seer_precise *p, seer_version *v) {
   return SEER_OK;
 }
 
-static const char *slower_text(const seer_precise *p, const seer_version *v, const times *t) {
+static const char *slower_text(
+    const seer_precise *p, const seer_precise_version *v, const times *t) {
   return seer_arena_printf(p->arena,
       "%s is %sslower than f32 on this target: %.4g ms, f32 %.4g ms %s", name_of(v),
       t->is_expected ? "expected to be " : "", t->own_s * 1e3, t->f32_s * 1e3, t->how);
@@ -258,21 +272,21 @@ static const char *slower_text(const seer_precise *p, const seer_version *v, con
 
 // ---- which
 
-static void note(seer_text *text, const seer_version *v, const times *t, const char *why) {
+static void note(seer_text *text, const seer_precise_version *v, const times *t, const char *why) {
   seer_text_printf(text, "%s%s (%.4g ms, f32 %.4g ms %s) %s", text->n_bytes > 0 ? "; " : "",
       name_of(v), t->own_s * 1e3, t->f32_s * 1e3, t->how, why);
 }
 
-static double ratio_of(const seer_precise *p, const seer_version *v) {
+static double ratio_of(const seer_precise *p, const seer_precise_version *v) {
   times t = times_of(p, v);
   return t.own_s / t.f32_s;
 }
 
 // The fastest first.
-static uint32_t order(seer_precise *p, seer_version *by_time[SEER_PRECISIONS]) {
+static uint32_t order(seer_precise *p, seer_precise_version *by_time[SEER_PRECISIONS]) {
   uint32_t n = 0;
   for (uint32_t k = 1; k < p->n; k++) {
-    seer_version *v = &p->version[k];
+    seer_precise_version *v = &p->version[k];
     uint32_t at = n++;
     for (; at > 0 && ratio_of(p, by_time[at - 1]) > ratio_of(p, v); at--)
       by_time[at] = by_time[at - 1];
@@ -282,12 +296,12 @@ static uint32_t order(seer_precise *p, seer_version *by_time[SEER_PRECISIONS]) {
 }
 
 static seer_status take_fastest(seer_precise *p) {
-  seer_version *by_time[SEER_PRECISIONS];
+  seer_precise_version *by_time[SEER_PRECISIONS];
   uint32_t n = order(p, by_time);
   seer_text why;
   seer_text_init(&why, p->arena);
   for (uint32_t k = 0; k < n && p->taken == &p->version[0]; k++) {
-    seer_version *v = by_time[k];
+    seer_precise_version *v = by_time[k];
     times t = times_of(p, v);
     if (!(t.own_s <= WORTH * t.f32_s)) {
       note(&why, v, &t, "is not 5 % faster");
@@ -305,7 +319,7 @@ static seer_status take_fastest(seer_precise *p) {
 
 // One that was asked for is taken, whatever time it takes.
 static seer_status take_asked(seer_precise *p) {
-  seer_version *v = p->taken = &p->version[1];
+  seer_precise_version *v = p->taken = &p->version[1];
   SEER_TRY(compare(p, v));
   times t = times_of(p, v);
   // Estimates that are nearer to each other say nothing.
@@ -339,7 +353,7 @@ static bool is_built(const seer_precise *p, seer_build_kind kind) {
 }
 
 seer_status seer_precise_write(const seer_precise *p, seer_build_kind kind, const char *out_dir) {
-  const seer_version *v = p->taken;
+  const seer_precise_version *v = p->taken;
   if (is_built(p, kind)) return seer_build_move(v->folder, out_dir);
   return seer_choice_build(p->context, v->network, v->choices, kind, out_dir);
 }
@@ -348,7 +362,7 @@ seer_status seer_precise_write(const seer_precise *p, seer_build_kind kind, cons
 
 // With the schedules that are known of f32.
 static seer_status build_f32_again(seer_precise *p, seer_records *records, const char **out_state) {
-  seer_version *f32 = &p->version[0];
+  seer_precise_version *f32 = &p->version[0];
   *out_state = "untuned";
   if (!records) return build(p, f32);
   SEER_TRY(
@@ -362,7 +376,7 @@ static seer_status build_f32_again(seer_precise *p, seer_records *records, const
 
 static seer_status finish_times(
     seer_precise *p, const char *folder, const char *state, double seconds, const char **out_text) {
-  seer_version *v = p->taken;
+  seer_precise_version *v = p->taken;
   seer_pairs_summary s;
   SEER_TRY(run_in_turns(p, v, folder, seconds, &s));
   if (s.n == 0) return SEER_OK;
@@ -379,7 +393,7 @@ static seer_status finish_times(
 
 seer_status seer_precise_finish(
     seer_precise *p, const char *folder, seer_records *records, double seconds) {
-  seer_version *v = p->taken;
+  seer_precise_version *v = p->taken;
   const char *state, *text = "";
   if (v == &p->version[0]) return SEER_OK;
   SEER_TRY(build_f32_again(p, records, &state));
@@ -395,7 +409,7 @@ seer_status seer_precise_finish(
 }
 
 json_t *seer_precise_json(const seer_precise *p) {
-  const seer_version *v = p->taken;
+  const seer_precise_version *v = p->taken;
   if (!v || (v == &p->version[0] && !p->is_auto)) return NULL;
   json_t *object =
       json_pack("{s:s, s:s, s:b, s:s, s:o}", "event", "precision", "precision", name_of(v), "auto",

@@ -43,7 +43,7 @@ typedef struct {
   const char *folder;  // its library, to be compared; NULL: not built
   bool is_compared;
   seer_deviations deviations;  // from f32
-} seer_version;
+} seer_precise_version;
 
 typedef struct {
   seer_context *context;
@@ -57,8 +57,8 @@ typedef struct {
   const char *made_folder;  // the output folder, where it was missing; NULL: it was not
   seer_os_work_dir work;  // where it lies in the output folder
   uint32_t n;  // versions; [0] is f32
-  seer_version version[SEER_PRECISIONS];
-  seer_version *taken;  // what is compiled; NULL: not decided yet
+  seer_precise_version version[SEER_PRECISIONS];
+  seer_precise_version *taken;  // what is compiled; NULL: not decided yet
   const char *text;  // what `auto` has taken and why; ""
   const char *report;  // by finish, in lines: what it has said; ""
   double own_s, f32_s;  // by finish: a run of `taken` and of f32, in turns; 0: not timed
@@ -68,6 +68,8 @@ typedef struct {
 // loaded, and nothing of what follows has anything to do.
 SEER_MUST_USE seer_status seer_precise_open(
     seer_context *context, const char *model, seer_arena *arena, seer_precise *out);
+SEER_MUST_USE seer_status seer_precise_open_from(
+    seer_context *context, const seer_front_source *source, seer_arena *arena, seer_precise *out);
 void seer_precise_close(seer_precise *precise);
 
 // How schedules are chosen, and times compared.

@@ -14,12 +14,13 @@ build() {
     fail "$name does not build"
 }
 build old_app "$stored" "$stored/app.c" "$stored/load.c"
-build new_app "$SOURCE/include" "$SOURCE/examples/app.c" -L"$TEST_BUILD_DIR" -lfamilyseer_runtime -Wl,-rpath,"$TEST_BUILD_DIR"
+build new_app "$SOURCE/include" "$SOURCE/test/data/both.c" -L"$TEST_BUILD_DIR" -lfamilyseer_runtime -Wl,-rpath,"$TEST_BUILD_DIR"
+build example "$SOURCE/include" "$SOURCE/examples/app.c" -L"$TEST_BUILD_DIR" -lfamilyseer_runtime -Wl,-rpath,"$TEST_BUILD_DIR"
 begins() { sed -n "s/.*; '\(.*\)' begins with \(.*\)/\1 \2/p" stdout; }
 
 # Today's library under both, for a machine so slow that its steps have several parts: a parallel-for is asked.
 expect_status 0 "$SOURCE/tool/on_target.sh" odd/slow "$FAMILYSEER" compile "$stored/model.onnx" --input-shapes x:4x20 --input-shapes x:2x20 -o new -O1
-for app in new_app old_app; do
+for app in new_app old_app example; do
   expect_status 0 "./$app" new/model.so
   [ "$(begins)" = "y 0.214644" ] || { cat stdout; fail "$app of today's library"; }
 done
@@ -30,6 +31,8 @@ if [ "$(uname -m)" = x86_64 ]; then
     expect_status 0 "./$app" "$stored/model.so"
     [ "$(begins)" = "y 0.214644" ] || { cat stdout; fail "$app of the first version's library"; }
   done
+  expect_status 1 ./example "$stored/model.so"
+  expect_text stderr "unsupported: the model was compiled by an earlier version"
   for rows in 4 2; do
     expect_status 0 "$FAMILYSEER" run new --input-shapes "x:${rows}x20" --seed 3 -o "y$rows"
     expect_status 0 "$FAMILYSEER" run "$stored" --input-shapes "x:${rows}x20" --seed 3 --expect "y=y$rows/y.npy" \

@@ -61,7 +61,7 @@ echo | c++ -Wall -Wextra -Werror -pedantic -include seer/familyseer.h $(pkg-conf
 
 exports() { nm -D --defined-only "$prefix/lib/$1" | awk '{print $3}' | sort; }
 exports libfamilyseer.so > got
-grep -oE '^(int|void|const char \*)\s*\*?seer_tuner_\w+' "$SOURCE/include/seer/familyseer.h" | grep -oE 'seer_\w+' | sort > want
+grep -oE '^(int|void|uint32_t|const \w+ \*)\s*\*?seer_\w+\(' "$SOURCE/include/seer/familyseer.h" | grep -oE 'seer_\w+\(' | tr -d '(' | sort > want
 diff want got || fail "libfamilyseer.so exports something else than its header"
 [ "$(exports libfamilyseer_runtime.so | tr '\n' ' ')" = "seer_model_load seer_model_unload " ] ||
   fail "libfamilyseer_runtime.so exports $(exports libfamilyseer_runtime.so)"

@@ -159,6 +159,8 @@ static void build_part(void *user, uint32_t part, uint32_t thread) {
   self->has_begun = true;
   self->next = &jobs->kernels->kernel[part];
   seer_status *status = &jobs->status[part];
+  *status = seer_context_check_stop(jobs->context);
+  if (*status) return;
   if (!self->begun)
     *status = seer_recover(build_next, self);
   else  // every kernel that falls to this thread says why

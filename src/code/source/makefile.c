@@ -154,7 +154,8 @@ static const char rules[] =
     "\t$(CC) $(CPPFLAGS) $(FLAGS) $(CFLAGS) $(KERNEL_FLAGS) -c -o $@ $<\n"
     "\n"
     "$(RUNTIME): %.o: %.c $(HEADERS) Makefile\n"
-    "\t$(CC) $(CPPFLAGS) -D_GNU_SOURCE -DSEER_RT_EMBEDDED=1 $(FLAGS) $(CFLAGS) $(RUNTIME_FLAGS) "
+    "\t$(CC) $(CPPFLAGS) -D_GNU_SOURCE -DSEER_RT_EMBEDDED=1 -DSEER_VERSION='\"" SEER_VERSION
+    "\"' $(FLAGS) $(CFLAGS) $(RUNTIME_FLAGS) "
     "\\\n"
     "\t  -c -o $@ $<\n"
     "\n"

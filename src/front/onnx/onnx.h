@@ -4,6 +4,7 @@
 #define SEER_FRONT_ONNX_ONNX_H
 
 #include "base/map.h"
+#include "front/front.h"
 #include "front/graph.h"
 #include "front/onnx/dtype.h"
 #include "front/onnx/wire.h"
@@ -19,6 +20,8 @@ typedef struct {
   seer_onnx_wire wire;
   seer_graph *graph;
   seer_map *external;  // location -> index into graph->map
+  const seer_front_tensor *given;  // external data that are in memory
+  uint32_t n_given;
   const Onnx__ModelProto *model;
   seer_map *functions;  // by hash of name, domain and overload; NULL: not needed yet
   uint32_t n_nodes;  // made so far, functions expanded

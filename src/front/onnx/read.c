@@ -218,21 +218,23 @@ static seer_status decode_and_read(seer_onnx_file *file, seer_arena *decoded) {
   return read_model(file);
 }
 
-seer_status seer_onnx_read_bytes(
-    const char *source, const void *data, size_t n_bytes, const char *folder, seer_graph *graph) {
-  seer_onnx_file file = {.source = source,
-      .folder = folder,
-      .data = data,
-      .n_bytes = n_bytes,
-      .graph = graph,
-      .external = seer_map_create(graph->arena)};
-  if (folder) file.real_folder = seer_os_real_folder(source, graph->arena);
-  graph->file_bytes += n_bytes;
-  seer_front_allow(n_bytes);
+static seer_status read_file(seer_onnx_file *file) {
+  seer_graph *graph = file->graph;
+  file->external = seer_map_create(graph->arena);
+  graph->file_bytes += file->n_bytes;
+  seer_front_allow(file->n_bytes);
   seer_arena *decoded = seer_arena_create("ONNX messages");
-  seer_status status = decode_and_read(&file, decoded);
+  seer_status status = decode_and_read(file, decoded);
   seer_arena_destroy(decoded);
   return status;
+}
+
+seer_status seer_onnx_read_bytes(
+    const char *source, const void *data, size_t n_bytes, const char *folder, seer_graph *graph) {
+  seer_onnx_file file = {
+      .source = source, .folder = folder, .data = data, .n_bytes = n_bytes, .graph = graph};
+  if (folder) file.real_folder = seer_os_real_folder(source, graph->arena);
+  return read_file(&file);
 }
 
 static void close_graph(void *graph) { seer_graph_close(graph); }
@@ -247,6 +249,32 @@ seer_status seer_onnx_read(const char *path, seer_arena *arena, seer_graph **out
   seer_recover_own(&graph->owned, close_graph, graph);
   seer_status status =
       seer_onnx_read_bytes(path, graph->map[0].data, graph->map[0].n_bytes, folder, graph);
+  if (!status) status = seer_graph_check_files(graph);
+  if (status) {
+    seer_graph_close(graph);
+    return status;
+  }
+  *out_graph = graph;
+  return SEER_OK;
+}
+
+seer_status seer_onnx_read_memory(
+    const seer_front_source *source, seer_arena *arena, seer_graph **out_graph) {
+  *out_graph = NULL;
+  seer_graph *graph = seer_graph_create(arena, "");
+  seer_recover_own(&graph->owned, close_graph, graph);  // of external data in files
+  seer_onnx_file file = {.source = source->model,
+      .folder = source->folder,
+      .data = source->data,
+      .n_bytes = source->n_bytes,
+      .graph = graph,
+      .given = source->tensor,
+      .n_given = source->n_tensor};
+  for (uint32_t k = 0; k < source->n_tensor; k++) {
+    graph->file_bytes += source->tensor[k].n_bytes;
+    seer_front_allow(source->tensor[k].n_bytes);
+  }
+  seer_status status = read_file(&file);
   if (!status) status = seer_graph_check_files(graph);
   if (status) {
     seer_graph_close(graph);

@@ -144,22 +144,40 @@ static bool parse_u64(const char *text, uint64_t *out_value) {
   return true;
 }
 
-static seer_status external_data(
-    seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
-  const char *location = NULL;
-  uint64_t n_bytes = seer_onnx_file_bytes(tensor), offset = 0, length = n_bytes;
+// Where an external tensor's bytes are.
+typedef struct {
+  const char *location;  // NULL: it does not say
+  uint64_t offset, length;
+} place;
+
+static seer_status read_place(const Onnx__TensorProto *proto, uint64_t n_bytes, place *out) {
+  *out = (place){.length = n_bytes};
   for (size_t k = 0; k < proto->n_external_data; k++) {
     const char *key = proto->external_data[k]->key, *value = proto->external_data[k]->value;
     if (!key || !value) continue;
-    if (strcmp(key, "location") == 0) location = value;
-    if (strcmp(key, "offset") == 0 && !parse_u64(value, &offset)) {
+    if (strcmp(key, "location") == 0) out->location = value;
+    if (strcmp(key, "offset") == 0 && !parse_u64(value, &out->offset)) {
       return SEER_FAIL(INVALID, "external data: offset '%s' is no number", value);
     }
-    if (strcmp(key, "length") == 0 && !parse_u64(value, &length)) {
+    if (strcmp(key, "length") == 0 && !parse_u64(value, &out->length)) {
       return SEER_FAIL(INVALID, "external data: length '%s' is no number", value);
     }
   }
-  if (!location) return SEER_FAIL(INVALID, "external data without a location");
+  if (!out->location) return SEER_FAIL(INVALID, "external data without a location");
+  if (out->length == n_bytes) return SEER_OK;
+  return SEER_FAIL(INVALID,
+      "external data '%s': length %" PRIu64 ", the dimensions need %" PRIu64 " bytes",
+      out->location, out->length, n_bytes);
+}
+
+static const seer_front_tensor *find_given(const seer_onnx_file *file, const char *location) {
+  for (uint32_t k = 0; k < file->n_given; k++)
+    if (strcmp(file->given[k].location, location) == 0) return &file->given[k];
+  return NULL;
+}
+
+static seer_status map_external(
+    seer_onnx_file *file, const char *location, const uint8_t **out_data, size_t *out_n_bytes) {
   if (!is_inside_folder(location)) {
     return SEER_FAIL(INVALID,
         "external data '%s' leaves the model's folder; only files beside the model are read",
@@ -168,11 +186,6 @@ static seer_status external_data(
   if (!file->folder)
     return SEER_FAIL(
         INVALID, "external data '%s', but the model does not come from a file", location);
-  if (length != n_bytes) {
-    return SEER_FAIL(INVALID,
-        "external data '%s': length %" PRIu64 ", the dimensions need %" PRIu64 " bytes", location,
-        length, n_bytes);
-  }
   seer_graph *graph = file->graph;
   uint64_t index;
   if (!seer_map_get_str(file->external, location, &index)) {
@@ -186,13 +199,24 @@ static seer_status external_data(
     seer_front_allow(graph->map[index].n_bytes);
     seer_map_set_str(file->external, location, index);
   }
-  const seer_os_map *map = &graph->map[index];
-  if (offset > map->n_bytes || length > map->n_bytes - offset) {
-    return SEER_FAIL(INVALID,
-        "external data '%s': bytes %" PRIu64 " to %" PRIu64 " of a file of %zu", location, offset,
-        offset + length, map->n_bytes);
+  *out_data = graph->map[index].data;
+  *out_n_bytes = graph->map[index].n_bytes;
+  return SEER_OK;
+}
+
+static seer_status external_data(
+    seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
+  place at;
+  SEER_TRY(read_place(proto, seer_onnx_file_bytes(tensor), &at));
+  const seer_front_tensor *given = find_given(file, at.location);
+  const uint8_t *data = given ? given->data : NULL;
+  size_t n_bytes = given ? given->n_bytes : 0;
+  if (!given) SEER_TRY(map_external(file, at.location, &data, &n_bytes));
+  if (at.offset > n_bytes || at.length > n_bytes - at.offset) {
+    return SEER_FAIL(INVALID, "external data '%s': bytes %" PRIu64 " to %" PRIu64 " of %s of %zu",
+        at.location, at.offset, at.offset + at.length, given ? "memory" : "a file", n_bytes);
   }
-  tensor->data = borrow_or_copy(file, map->data + offset, tensor);
+  tensor->data = borrow_or_copy(file, data ? data + at.offset : NULL, tensor);
   return SEER_OK;
 }
 

@@ -158,7 +158,9 @@ seer_status seer_front_run_pass(
 }
 
 seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph) {
-  for (size_t k = 0; k < seer_pass_table_count; k++)
+  for (size_t k = 0; k < seer_pass_table_count; k++) {
+    SEER_TRY(seer_context_check_stop(context));
     SEER_TRY(seer_front_run_pass(context, graph, seer_pass_table[k]));
+  }
   return seer_graph_verify(graph);
 }

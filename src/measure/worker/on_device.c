@@ -57,6 +57,8 @@ static seer_status failed(seer_rt_code code, const char *message) {
     case SEER_RT_IO:
     case SEER_RT_CORRUPT:
     case SEER_RT_BUSY:
+    case SEER_RT_TIMEOUT:
+    case SEER_RT_STOPPED:
     case SEER_RT_INTERNAL:
       break;
   }

@@ -84,9 +84,10 @@ static void test_threads_do_not_matter(void **state) {
   seer_untuned_task together[3] = {{0}}, alone[3] = {{0}};
   for (uint32_t t = 0; t < 3; t++) {
     together[t] = alone[t] = (seer_untuned_task){.task = t, .sketches = s.sketches};
-    must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 3, NULL}, &alone[t], 1));
+    must(seer_untuned_choose(
+        &(seer_untuned_how){&s.target, 1, DRAFTS, 3, NULL, NULL}, &alone[t], 1));
   }
-  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 2, NULL}, together, 3));
+  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 2, NULL, NULL}, together, 3));
   for (uint32_t t = 0; t < 3; t++) {
     assert_true(seer_schedule_equal(&together[t].schedule, &alone[t].schedule));
     assert_true(together[t].seconds == alone[t].seconds);
@@ -100,8 +101,8 @@ static void test_tasks_have_as_many_drafts_as_told(void **state) {
   search_scene s;
   search_scene_open(&s, "server", search_scene_conv);
   seer_untuned_task few = {.sketches = s.sketches}, many = few;
-  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, 1, 1, NULL}, &few, 1));
-  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 1, NULL}, &many, 1));
+  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, 1, 1, NULL, NULL}, &few, 1));
+  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, DRAFTS, 1, NULL, NULL}, &many, 1));
   assert_true(many.seconds < 0.99 * few.seconds);
   assert_true(few.seconds == find(&s, 1, 1).estimate_s);
   search_scene_close(&s);

@@ -55,7 +55,7 @@ static void choose(
     const scene *s, uint32_t n_threads, uint64_t most_bytes, seer_untuned_task *out) {
   for (uint32_t k = 0; k < N_DAGS; k++)
     out[k] = (seer_untuned_task){.task = k, .sketches = s->list[k], .max_packed_bytes = most_bytes};
-  const seer_untuned_how how = {&s->target, 1, DRAFTS, n_threads, NULL};
+  const seer_untuned_how how = {&s->target, 1, DRAFTS, n_threads, NULL, NULL};
   must(seer_untuned_choose(&how, out, N_DAGS));
 }
 

@@ -140,6 +140,87 @@ static void inputs_may_alias(void **state) {
   expect(SEER_RT_INVALID, run(), "input 'y' and output 'z' overlap");
 }
 
+// What a library says before anything is made of it.
+static void names_and_sizes(void **state) {
+  (void)state;
+  assert_int_equal(seer_rt_find_input(model, "x"), 0);
+  assert_int_equal(seer_rt_find_input(model, "y"), -1);
+  assert_int_equal(seer_rt_find_output(model, "z"), 1);
+  assert_int_equal(seer_rt_find_output(model, "x"), -1);
+  assert_int_equal(seer_rt_find_output(model, NULL), -1);
+  uint64_t weights_bytes = 1, one = 0, three = 0;
+  seer_rt_sizes(model, 0, &weights_bytes, &one);
+  // the caller's, used where they lie if that is at a multiple of 64
+  assert_int_equal(weights_bytes, (uintptr_t)&weights % 64 ? n_bytes : 0);
+  assert_int_equal(one, session->n_memory_bytes);
+  seer_pool *pool = seer_pool_create(3, 0);
+  seer_rt_session_destroy(session);
+  assert_int_equal(
+      seer_rt_session_create(model, pool, &session, message, sizeof message), SEER_RT_OK);
+  seer_rt_sizes(model, 3, NULL, &three);
+  assert_int_equal(three, session->n_memory_bytes);
+  seer_rt_session_destroy(session);
+  session = NULL;
+  seer_pool_destroy(pool);
+}
+
+// Steps of a run that was given less time than the clock can tell: none is begun.
+static void a_deadline(void **state) {
+  (void)state;
+  expect(SEER_RT_OK, run_at(HAND_N, 2 * HAND_N, 0), "");
+  room[2 * HAND_N] = -1;
+  assert_int_equal(seer_rt_session_limit(session, 0, 1e-12, message, sizeof message), SEER_RT_OK);
+  expect(SEER_RT_TIMEOUT, run(), "the run took longer than 1e-12 s, and was ended before step '");
+  assert_true(room[2 * HAND_N] == -1);
+  expect(SEER_RT_INVALID, seer_rt_session_limit(session, 0, -1, message, sizeof message),
+      "a limit of -1 s, must be 0 or more");
+  expect(SEER_RT_TIMEOUT, run(), "1e-12");
+  expect(SEER_RT_OK, seer_rt_session_limit(session, 0, 1000, message, sizeof message), "");
+  expect(SEER_RT_OK, run(), "");
+  expect(SEER_RT_OK, seer_rt_session_limit(session, 0, 0, message, sizeof message), "");
+  expect(SEER_RT_OK, run(), "");
+  assert_true(room[2 * HAND_N] != -1);
+}
+
+static struct { uint32_t n_calls, most_parts, wrong_part; } lent;
+
+static void lend(void *user, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  (void)user;
+  lent.n_calls++;
+  if (n_parts > lent.most_parts) lent.most_parts = n_parts;
+  for (uint32_t i = 0; i < n_parts; i++) body(arg, i + lent.wrong_part, i % 4);
+}
+
+// Never more parts at a time than threads may work, the answer as ever; one asks nobody.
+static void a_cap_on_threads(void **state) {
+  (void)state;
+  seer_pool *pool = seer_pool_wrap(lend, NULL, 4);
+  float whole[2 * HAND_N];
+  seer_rt_session_destroy(session);
+  assert_int_equal(
+      seer_rt_session_create(model, pool, &session, message, sizeof message), SEER_RT_OK);
+  for (int i = 0; i < HAND_N; i++) room[i] = (float)(i % 13);
+  expect(SEER_RT_OK, run_at(HAND_N, 2 * HAND_N, 0), "");
+  assert_int_equal(lent.most_parts, 7);
+  memcpy(whole, room + HAND_N, sizeof whole);
+  for (uint32_t most = 1; most <= 5; most++) {
+    memset(&lent, 0, sizeof lent);
+    memset(room + HAND_N, 0, sizeof whole);
+    assert_int_equal(seer_rt_session_limit(session, most, 0, message, sizeof message), SEER_RT_OK);
+    expect(SEER_RT_OK, run(), "");
+    assert_memory_equal(room + HAND_N, whole, sizeof whole);
+    assert_int_equal(lent.most_parts, most == 1 ? 0 : most < 4 ? most : 7);
+  }
+  assert_int_equal(seer_rt_session_limit(session, 2, 0, message, sizeof message), SEER_RT_OK);
+  lent.wrong_part = 1;  // the second block is called as one that is none
+  expect(SEER_RT_INVALID, run(), "the caller's parallel-for called part");
+  lent.wrong_part = 0;
+  expect(SEER_RT_OK, run(), "");
+  seer_rt_session_destroy(session);
+  session = NULL;
+  seer_pool_destroy(pool);
+}
+
 static void failing_step(void **state) {
   (void)state;
   teardown(NULL);
@@ -301,6 +382,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(overlaps, setup, teardown),
       cmocka_unit_test_setup_teardown(own_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(inputs_may_alias, setup, teardown),
+      cmocka_unit_test_setup_teardown(names_and_sizes, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_deadline, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_cap_on_threads, setup, teardown),
       cmocka_unit_test_setup_teardown(failing_step, setup, teardown),
       cmocka_unit_test_setup_teardown(steps_of_any_size, setup, teardown),
       cmocka_unit_test_setup_teardown(other_refusals, setup, teardown),

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/os.h"
@@ -285,6 +286,65 @@ static void denormals(void **state) {
   }
 }
 
+typedef struct {
+  _Atomic uint32_t n_now, n_most, n_done;
+} crowd;
+
+static void join_crowd(void *arg, uint32_t part, uint32_t thread) {
+  crowd *c = arg;
+  (void)part, (void)thread;
+  uint32_t n = atomic_fetch_add(&c->n_now, 1) + 1, most = atomic_load(&c->n_most);
+  while (n > most && !atomic_compare_exchange_weak(&c->n_most, &most, n)) continue;
+  for (volatile int i = 0; i < 2000; i++) continue;
+  atomic_fetch_sub(&c->n_now, 1);
+  atomic_fetch_add(&c->n_done, 1);
+}
+
+// Some of a pool's threads: all parts once, and never more of them at a time.
+static void capped(void **state) {
+  (void)state;
+  seer_pool *of = seer_pool_create(4, 0);
+  for (uint32_t most = 1; most <= 4; most++) {
+    seer_pool *pool = seer_pool_cap(of, most);
+    assert_int_equal(seer_pool_threads(pool), 4);
+    rounds(pool, 500, 10);
+    crowd c = {0};
+    seer_pool_begin(pool);
+    for (int k = 0; k < 50; k++) seer_pool_run(pool, 40, join_crowd, &c);
+    seer_pool_end(pool);
+    assert_int_equal(c.n_done, 50 * 40);
+    assert_true(c.n_most <= most);
+    seer_pool_destroy(pool);
+  }
+  rounds(of, 100, 10);
+  seer_pool_destroy(of);
+}
+
+// Threads that the system refuses, here as their stacks are larger than what may be had.
+static void why_not(void **state) {
+  (void)state;
+  char message[200] = "";
+  seer_pool *pool = NULL;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip();  // their own memory is refused as well
+#endif
+  assert_int_equal(seer_pool_make(3, 0, &pool, message, sizeof message), SEER_RT_OK);
+  assert_int_equal(seer_pool_threads(pool), 3);
+  seer_pool_destroy(pool);
+  struct rlimit was, none;
+  assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
+  none = was;
+  none.rlim_cur = 1;
+  assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+  seer_rt_code code = seer_pool_make(900, 0, &pool, message, sizeof message);
+  assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+  assert_int_equal(code, SEER_RT_RESOURCE);
+  assert_null(pool);
+  if (!strstr(message, "of 899 threads could be started besides the caller's: ") &&
+      !strstr(message, "no memory for a pool of 900 threads"))
+    fail_msg("%s", message);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_part_once),
@@ -295,6 +355,8 @@ int main(void) {
       cmocka_unit_test(sleeps_between_runs),
       cmocka_unit_test(kernels),
       cmocka_unit_test(denormals),
+      cmocka_unit_test(capped),
+      cmocka_unit_test(why_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,14 @@ static void test_a_contest_tells_which_is_slow(void **state) {
     assert_true(turned ? whole.speedup > 1 : whole.speedup < 1);
     assert_true(turned ? task.speedup > 1 : task.speedup < 1);
   }
+  // Who stops it has what was timed: nothing, as it was before the first pair.
+  const volatile sig_atomic_t stop = 1;
+  seer_context_stop_by(w.context, &stop);
+  const seer_contest contest = {w.context, w.network, fast, slow, 100};
+  must(seer_contest_run(&contest, NULL, &times));
+  assert_int_equal(times.whole.n, 0);
+  assert_int_equal(times.task[heaviest(w.network)].n, 0);
+  seer_context_stop_by(w.context, NULL);
   close_world(&w);
 }
 
