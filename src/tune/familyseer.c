@@ -106,8 +106,11 @@ static void tell_text(const seer_tuner *t, seer_event_kind kind, const char *tex
 
 static void hear(void *user, const char *text) { tell_text(user, SEER_EVENT_NOTE, text); }
 
+// A wait that was stopped has ended with it: what follows builds what is known.
 static void tell_before(void *user, seer_event_kind kind, const char *text) {
-  tell_text(user, kind, text);
+  seer_tuner *t = user;
+  if (kind == SEER_EVENT_DONE) t->is_stopped = 0;
+  tell_text(t, kind, text);
 }
 
 static void tell_verdict(const seer_tuner *t) {
