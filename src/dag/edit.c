@@ -43,6 +43,23 @@ uint32_t seer_dag_replace_body(seer_dag *dag, uint32_t stage, seer_expr body) {
   return seer_dag_set_body(dag, stage, s->combiner, &body, 1);
 }
 
+bool seer_dag_may_merge(const seer_dag_buf *buf, uint32_t first, uint32_t n) {
+  bool has_last = first + n == buf->rank;
+  return n > 0 && first + n <= buf->rank && (!has_last || buf->pitch == buf->dim[buf->rank - 1]);
+}
+
+void seer_dag_merge_dims(seer_dag *dag, uint32_t buf, uint32_t first, uint32_t n) {
+  seer_dag_buf *b = &dag->buf[buf];
+  SEER_ASSERT(
+      seer_dag_may_merge(b, first, n), "buffer %s, %u dimensions from %u", b->name, n, first);
+  bool has_last = first + n == b->rank;
+  for (uint32_t d = first + 1; d < first + n; d++) b->dim[first] *= b->dim[d];
+  for (uint32_t d = first + n; d < b->rank; d++) b->dim[d + 1 - n] = b->dim[d];
+  b->rank = (uint8_t)(b->rank + 1 - n);
+  if (has_last) b->pitch = b->dim[first];
+  dag->access = NULL;
+}
+
 void seer_dag_rename_stage(seer_dag *dag, uint32_t stage, const char *name) {
   seer_dag_stage *s = &dag->stage[stage];
   s->name = seer_dag_fresh_name(dag, name);

@@ -24,6 +24,13 @@ void seer_dag_reopen_stage(seer_dag *dag, uint32_t stage, seer_stage_role role,
 // another type. Returns the buffer, the one that it had.
 uint32_t seer_dag_replace_body(seer_dag *dag, uint32_t stage, seer_expr body);
 
+// Whether dimensions [first, first + n) of a buffer can be one: its rows follow each other there.
+bool seer_dag_may_merge(const seer_dag_buf *buf, uint32_t first, uint32_t n);
+
+// They are one, in which each element is where it was in memory, also of an input or output. What
+// reads the buffer and the stage that makes it are to be made anew.
+void seer_dag_merge_dims(seer_dag *dag, uint32_t buf, uint32_t first, uint32_t n);
+
 // Stage and buffers, as if it had been built under this name.
 void seer_dag_rename_stage(seer_dag *dag, uint32_t stage, const char *name);
 

@@ -12,6 +12,7 @@
 
 #define N_PAIRS 2000
 #define N_IN_PARTS 200
+#define N_IMPLICIT 200
 
 static const char *const target_texts[] = {
     "cuda:h100", "cuda:v100", "opencl:generic", "opencl:cpu"};
@@ -23,7 +24,7 @@ typedef struct {
   jit_runner *runner;
   uint64_t n, n_compiled;
   uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed, n_shared,
-      n_parts, n_more, n_cut, n_ahead, n_axes_ahead;
+      n_parts, n_more, n_cut, n_ahead, n_axes_ahead, n_patches;
 } counts;
 
 // What arithmetic says of each kernel, and what is there.
@@ -116,6 +117,7 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
     c->n_ahead += is_ahead;
     c->n_axes_ahead += is_ahead && axes_with_steps(f) > 1;
   }
+  c->n_patches += strstr(p->sketch->signature, "/inline(patch") != NULL;
   if (p->sketch->n_split > 0) {
     uint32_t parts = p->sketch->knob[p->sketch->split_knob[0]].stage - 1u;
     c->n_parts++;
@@ -216,11 +218,38 @@ static void all_in_parts(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Convolutions whose pixels are one axis.
+static void all_implicit(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("targets");
+  seer_target targets[SEER_COUNT_OF(target_texts)];
+  read_targets(targets, arena);
+  counts c = {.space = SEER_SPACE_FULL, .runner = jit_runner_create(NULL)};
+  random_programs how = {.targets = targets,
+      .n_targets = SEER_COUNT_OF(targets),
+      .space = SEER_SPACE_FULL,
+      .only = "implicit",
+      .max_sketches = 2,
+      .has_default = true,
+      .n_samples = 4,
+      .has_children = true,
+      .check = check,
+      .user = &c};
+  random_programs_check(&how, "items", 40000, N_IMPLICIT);
+  print_message("%u schedules, %u read windows as they are fetched, %u a step ahead, %u in parts\n",
+      (unsigned)c.n, (unsigned)c.n_patches, (unsigned)c.n_ahead, (unsigned)c.n_parts);
+  assert_true(c.n_patches > c.n / 2 && c.n_patches < c.n);
+  assert_true(c.n_ahead > c.n / 20 && c.n_parts > c.n / 50);
+  jit_runner_destroy(c.runner);
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_of_full),
       cmocka_unit_test(all_of_ansor),
       cmocka_unit_test(all_in_parts),
+      cmocka_unit_test(all_implicit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

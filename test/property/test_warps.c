@@ -3,7 +3,7 @@
 // what the direct DAG gives; whole numbers to the bit, real ones, with infinities and NaN among
 // them, as near as sums in another order are. Products with steps that are cut, and tiles that are
 // left to items, were met, too.
-// SEER_TEST: timeout=300 cost=20
+// SEER_TEST: timeout=300 cost=35
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +47,15 @@ static const char *const dags[] = {
     "stage y role anchor [h:y<8, w:x<8, o:out_channel<16] "
     "sum[ky:ky<3, kx:kx<3, c:in_channel<32] = "
     "$pad[h + ky, w + kx, c] * cast.f32($w[o, ky, kx, c]) output $y }",
+    // whose pixels warps can have as one axis alone: few in a row, an odd number, of two images
+    "dag p { input $x %T[2, 7, 7, 32] weight $w %T[16, 3, 3, 32] "
+    "stage pad role pad [n:batch<2, i:y<9, j:x<9, c:in_channel<32] = cast.f32($x[n, i - 1, j - 1, "
+    "c] if (i >= 1) & (i < 8) & (j >= 1) & (j < 8) else 0.0:%T) "
+    "stage y role anchor [n:batch<2, h:y<7, w:x<7, o:out_channel<16] "
+    "sum[ky:ky<3, kx:kx<3, c:in_channel<32] = "
+    "$pad[n, h + ky, w + kx, c] * cast.f32($w[o, ky, kx, c]) "
+    "stage r role epilogue [n:batch<2, h:y<7, w:x<7, o:out_channel<16] = max($y[n, h, w, o], 0.0) "
+    "output $r }",
 };
 
 typedef enum { WHOLE, REAL, HARD } numbers;
@@ -63,7 +72,7 @@ static void fill(const void *user, const seer_dag_buf *buf, seer_rng *rng, void 
 }
 
 typedef struct {
-  uint32_t n, n_warps, n_beside, n_cut, n_parts, n_of_default;
+  uint32_t n, n_warps, n_implicit, n_beside, n_cut, n_parts, n_of_default;
   uint32_t n_planted, n_seen;
 } seen;
 
@@ -121,6 +130,7 @@ static void check(const loop_expect *expect, bool is_whole, const seer_schedule 
   *out_has_warps = seer_vec_has_mma(code);
   s->n++;
   s->n_warps += *out_has_warps;
+  s->n_implicit += *out_has_warps && strcmp(sketch->formulation, "dot2") != 0;
   s->n_parts += *out_has_warps && sketch->n_split > 0;
   s->n_cut += *out_has_warps && count_words(text, "= dot2 ") > 0;
   s->n_beside += !*out_has_warps;
@@ -136,7 +146,8 @@ static void check_list(const seer_sketch_list *list, uint64_t seed, seen *s) {
   const loop_expect *expect[3];
   for (uint32_t k = 0; k < 3; k++) expect[k] = loop_expect_of(list, fill, &kinds[k], &rng, arena);
   for (uint32_t k = 0; k < list->n; k++) {
-    if (strcmp(list->sketch[k]->formulation, "dot2") != 0) continue;
+    const char *form = list->sketch[k]->formulation;
+    if (strcmp(form, "dot2") != 0 && strcmp(form, "implicit_dot2") != 0) continue;
     seer_schedule schedule;
     bool has_warps;
     seer_schedule_default(list, k, &schedule);
@@ -179,12 +190,13 @@ static void each_dag(void **state) {
     seer_arena_destroy(arena);
   }
   printf(
-      "%u schedules: %u with products of warps (%u of them defaults, %u in parts, %u with steps "
-      "that are cut), %u without\n",
-      s.n, s.n_warps, s.n_of_default, s.n_parts, s.n_cut, s.n_beside);
+      "%u schedules: %u with products of warps (%u of them defaults, %u of pixels as one axis, "
+      "%u in parts, %u with steps that are cut), %u without\n",
+      s.n, s.n_warps, s.n_of_default, s.n_implicit, s.n_parts, s.n_cut, s.n_beside);
   assert_true(s.n_warps >= s.n / 3 && s.n_beside >= s.n / 20);
   printf("words exchanged: %u of %u are seen\n", s.n_seen, s.n_planted);
   assert_true(s.n_planted >= 20 && s.n_seen * 20 >= s.n_planted * 19);
+  assert_true(s.n_implicit >= s.n / 10);
   assert_true(s.n_of_default >= 4 && s.n_parts >= 8 && s.n_cut >= 3);
 }
 

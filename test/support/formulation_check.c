@@ -2,6 +2,7 @@
 #include "support/formulation_check.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "support/test.h"
@@ -40,11 +41,33 @@ static bool next_place(const seer_dag_buf *buf, int64_t *at) {
   return false;
 }
 
+// All that the interpreter gives for buffer `buf`, as it lies in memory.
+static void *memory_of(const seer_dag *dag, void *const *input, uint32_t buf, seer_arena *arena) {
+  size_t n_bytes =
+      (size_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
+  void *data = seer_arena_alloc(arena, n_bytes, 64);
+  memset(data, 0, n_bytes);
+  seer_dag_eval_all(evaluator(dag, input, arena), buf, data);
+  return data;
+}
+
+static int64_t offset_of(const seer_dag_buf *buf, const int64_t *at) {
+  int64_t offset = 0;
+  for (uint32_t d = 0; d < buf->rank; d++)
+    offset = offset * (d + 1u == buf->rank ? buf->pitch : buf->dim[d]) + at[d];
+  return offset;
+}
+
 double formulation_difference(const seer_formulation *formulation, const seer_dag *dag,
     bool is_integer, double *out_tolerance) {
+  const seer_target target = {.vector_bytes = 16, .threads = 1};
+  return formulation_difference_on(&target, formulation, dag, is_integer, out_tolerance);
+}
+
+double formulation_difference_on(const seer_target *target, const seer_formulation *formulation,
+    const seer_dag *dag, bool is_integer, double *out_tolerance) {
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = {.vector_bytes = 16, .threads = 1};
-  const seer_dag *other = formulation->make(dag, &target, arena, out_tolerance);
+  const seer_dag *other = formulation->make(dag, target, arena, out_tolerance);
   if (!other) {
     seer_arena_destroy(arena);
     return -1;
@@ -59,14 +82,17 @@ double formulation_difference(const seer_formulation *formulation, const seer_da
     if (buf->kind != SEER_BUF_STAGE) input[b] = operand(buf, is_integer, &rng, arena);
   }
   assert_true(other->buf[out].is_output);
-  seer_dag_eval *want = evaluator(dag, input, arena), *got = evaluator(other, input, arena);
+  const void *want = memory_of(dag, input, out, arena), *got = memory_of(other, input, out, arena);
+  const seer_dag_buf *buf = &dag->buf[out];
   int64_t at[SEER_MAX_RANK] = {0};
   double worst = 0, largest = 0;
   do {
-    double w = seer_dag_eval_at(want, out, at), g = seer_dag_eval_at(got, out, at);
+    int64_t k = offset_of(buf, at);
+    double w = seer_dtype_load_f64(buf->dtype, want, k),
+           g = seer_dtype_load_f64(buf->dtype, got, k);
     worst = fmax(worst, fabs(w - g));
     largest = fmax(largest, fabs(w));
-  } while (next_place(&dag->buf[out], at));
+  } while (next_place(buf, at));
   seer_arena_destroy(arena);
   return worst / largest;
 }

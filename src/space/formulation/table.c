@@ -6,7 +6,8 @@
 
 extern const seer_formulation seer_formulation_direct, seer_formulation_winograd2,
     seer_formulation_winograd4, seer_formulation_winograd2s, seer_formulation_strassen,
-    seer_formulation_strassen2, seer_formulation_dot4, seer_formulation_dot2;
+    seer_formulation_strassen2, seer_formulation_dot4, seer_formulation_dot2,
+    seer_formulation_implicit, seer_formulation_implicit_dot2;
 
 const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_direct,  // the canonical DAG itself: first, so that sketch 0 is always exact
@@ -18,5 +19,7 @@ const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_dot4,  // of integers, which the others leave alone
     // behind those that compute in f32: where its instruction is missing it gains nothing
     &seer_formulation_dot2,
+    &seer_formulation_implicit,
+    &seer_formulation_implicit_dot2,
 };
 const size_t seer_formulation_table_count = SEER_COUNT_OF(seer_formulation_table);
