@@ -2,6 +2,7 @@
 SEER_TEST: timeout=120 cost=15"""
 import atexit
 import glob
+import io
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import tempfile
 import threading
 
 import numpy as np
+import onnx
 
 source = os.environ.get("TEST_SOURCE_DIR", ".")
 build = os.environ.get("TEST_BUILD_DIR", os.path.join(source, "build"))
@@ -84,6 +86,73 @@ def test_tune_tells_what_happens():
     kinds = [e.kind for e in events]
     assert "start" in kinds and kinds[-1] == "verdict" and "done" in kinds, kinds
     assert max(e.trials for e in events) >= 16 and events[-1].latency_ms > 0, events[-1]
+    assert all((e.task >= 0) == bool(e.task_name) for e in events), events
+    assert all(e.task_name and e.budget_trials == 16 for e in events if e.kind == "measurement"), events
+
+
+def test_a_network_is_never_written_to_a_file():
+    fs._tune._Tuner(proto.SerializeToString(), {}, "/nowhere").destroy()
+    fs._tune._Tuner(proto, {}, "/nowhere").destroy()
+    fs._tune._Tuner(bytearray(proto.SerializeToString()), {}, "/nowhere").destroy()
+
+
+def test_weights_in_memory():
+    outside = onnx.ModelProto()
+    outside.CopyFrom(proto)
+    tensors = {}
+    for k, tensor in enumerate(outside.graph.initializer):
+        tensors[f"memory/{k}"] = onnx.numpy_helper.to_array(tensor).copy()
+        n_bytes = tensors[f"memory/{k}"].nbytes
+        onnx.external_data_helper.set_external_data(tensor, f"memory/{k}", 0, n_bytes)
+        tensor.ClearField("raw_data")
+        tensor.ClearField("float_data")
+    network = fs._tune._Network(None, outside.SerializeToString(), tensors)
+    tuner = fs._tune._Tuner(None, {"untuned_drafts": 64}, "")
+    try:
+        tuner.load(network)
+        tuner.call("compile", os.path.join(tmp, "weights").encode())
+    finally:
+        tuner.destroy()
+    close(fs.load(os.path.join(tmp, "weights")))
+
+
+class Screen(io.StringIO):
+    def __init__(self, is_terminal):
+        super().__init__()
+        self.is_terminal = is_terminal
+
+    def isatty(self):
+        return self.is_terminal
+
+
+def progress_of(is_terminal, progress):
+    before, sys.stderr = sys.stderr, Screen(is_terminal)
+    os.environ["COLUMNS"] = "60"
+    try:
+        fs.tune(proto, trials=16, measure="fake", progress=progress)
+        return sys.stderr.getvalue()
+    finally:
+        sys.stderr = before
+        del os.environ["COLUMNS"]
+
+
+def test_progress_is_one_line_where_somebody_looks():
+    assert progress_of(False, None) == "" and progress_of(True, False) == ""
+    for is_terminal, progress in ((True, None), (False, True)):
+        text = progress_of(is_terminal, progress)
+        assert text.startswith("\rfamilyseer: ") and text.endswith("\n") and text.count("\n") == 1, text
+        assert all(len(line) <= 59 for line in text.strip("\n").split("\r")), text
+        assert "the budget of trials is used up" in text, text
+
+
+def test_progress_says_how_far_it_is():
+    shown = fs._tune._Progress(True)
+    assert shown.line() == "preparing"
+    event = dict(zip(fs.Event._fields, ("round", "", 0.0, 3.25, 40, 0, 0, 0, 2, "conv 3x3", 0, 0, 120.0, 0)))
+    shown.hear(fs.Event(**event))
+    assert shown.line() == "0 of 120 s, 40 measurements, 3.250 ms expected, conv 3x3", shown.line()
+    shown.hear(fs.Event(**{**event, "kind": "wait", "text": "another tuner"}))
+    assert shown.line() == "another tuner"
 
 
 def test_several_sets_of_shapes():
@@ -94,10 +163,18 @@ def test_several_sets_of_shapes():
 
 def test_what_is_wrong_is_said():
     error = raises(fs.Error, "time-budgett", lambda: fs.tune(proto, time_budgett="2m"))
-    assert error.code == "failed", error.code
-    raises(fs.Error, "nowhere.onnx", lambda: fs.compile("nowhere.onnx"))
-    raises(fs.Error, "", lambda: fs.compile(b"no network"))
+    assert error.code == "invalid" and error.operators == [], error.code
+    assert raises(fs.Error, "nowhere.onnx", lambda: fs.compile("nowhere.onnx")).code == "not found"
+    assert raises(fs.Error, "", lambda: fs.compile(b"no network")).code == "invalid"
     raises(TypeError, "not int", lambda: fs.compile(3))
+    raises(TypeError, "the model is a bytes", lambda: fs.compile(b"no network", example_inputs=(1,)))
+    strange = Net("strange", [4, 20], 5)
+    error = raises(fs.Error, "Wibble", lambda: fs.compile(strange.model(strange.op("Wibble", strange.op("Wibble", "x")))))
+    assert error.code == "unsupported", error.code
+    ((name, count, reason),) = error.operators
+    assert (name, count) == ("Wibble", 2) and "operator set" in reason, error.operators
+    assert raises(fs.Error, "no-such", lambda: fs._tune.check_options({"threads": 1, "no_such": 2})).code == "invalid"
+    fs._tune.check_options({"threads": 1})
     assert not left(), left()
 
 
@@ -108,6 +185,28 @@ def test_a_listener_that_fails_ends_the_tuning():
 
     raises(KeyError, "mine", lambda: fs.tune(proto, trials=100000, time_budget="300s", on_event=fail))
     assert not left(), left()
+
+
+def test_ctrl_c_ends_compiling():
+    api = fs._tune._library()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for name in ("load_bytes", "compile"):
+            real = api[name]
+
+            def pressed(*arguments, real=real):
+                os.kill(os.getpid(), signal.SIGINT)
+                return real(*arguments)
+
+            api[name] = pressed
+            try:
+                raises(KeyboardInterrupt, "", lambda: fs.compile(proto))
+            finally:
+                api[name] = real
+            assert not left() and threading.active_count() == 1, left()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    close(fs.compile(proto, untuned_drafts=64))
 
 
 def test_ctrl_c_keeps_what_was_found():

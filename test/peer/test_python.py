@@ -1,8 +1,10 @@
-"""python/familyseer.py: answers, shapes, errors, sessions on several threads, in children, of the first version.
+"""python/familyseer.py: answers, shapes, memory of the caller's, errors, sessions on several threads, in children, of the
+first version.
 SEER_TEST: timeout=300"""
 import importlib.util
 import multiprocessing
 import os
+import pickle
 import platform
 import sys
 import tempfile
@@ -58,6 +60,95 @@ def answers():
     assert model.threads == 2 and model.info["inputs"][0]["name"] == "x"
     steps = model.profile([x], runs=3)
     assert len(steps) >= 2 and all(s[4] > 0 for s in steps if s[1] == "kernel")
+    assert all(s == (s.name, s.kind, s.source, s.flops, s.seconds) for s in steps)
+    lines = str(steps).split("\n")
+    assert lines[0].split() == ["us", "%", "GFLOP/s", "kind", "schedule", "step"] and f"in {len(steps)} steps" in lines[-1], lines
+    shown = [float(line.split()[0]) for line in lines[1:-1]]
+    assert len(shown) == len(steps) and shown == sorted(shown, reverse=True), lines
+    assert steps._repr_html_().count("<tr>") == len(steps) + 1
+    assert "x: float32[4, 20]" in repr(model) and model.path.endswith("/out/model.so") and model.report is None
+    assert "<td>x</td><td>float32</td><td>[4, 20]</td>" in model._repr_html_() and "report" not in model._repr_html_()
+    with open(os.path.join(tmp.name, "out", "report.html"), "w") as file:
+        file.write("a report")
+    assert model.report == os.path.join(tmp.name, "out", "report.html") and "report.html" in model._repr_html_()
+
+
+class Exported:
+    """An array of another library, as DLPack has it."""
+
+    def __init__(self, array, device=1):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return (self.device, 0)
+
+
+def memory():
+    """What lies dense and has the right type is used where it is, in and out."""
+    fixed = x.copy()
+    fixed.setflags(write=False)
+    for given in (x, fixed, Exported(x)):
+        close(model.run([given]))
+        with model._alone():
+            _, kept, _ = model._bind([given])
+        assert kept[0].ctypes.data == fs._as_array(given).ctypes.data, given
+    assert fs._as_array(Exported(x)).ctypes.data == x.ctypes.data
+    shapes = [v.shape for v in model.outputs]
+    out = [np.zeros(s, np.float32) for s in shapes]
+    got = model.run([x], outputs=out)
+    assert all(a is b for a, b in zip(got.values(), out))
+    close(dict(zip(want, out)))
+    first, second = list(want)
+    whole = np.zeros(shapes[0], np.float32)
+    far = Exported(whole)
+    got = model.run({"x": x}, outputs={first: far})
+    assert got[first] is far and isinstance(got[second], np.ndarray)
+    close({first: whole, second: got[second]})
+    got = model.run([x], [None, out[1]])
+    assert got[second] is out[1] and got[first] is not out[0]
+    fixed = np.zeros(shapes[0], np.float32)
+    fixed.setflags(write=False)
+    for wrong, kind, text in ((np.zeros(shapes[0]), TypeError, "is float64, must be float32"),
+                              (np.zeros((2, 2), np.float32), ValueError, "has shape (2, 2)"),
+                              (np.zeros(shapes[0][::-1], np.float32).T, ValueError, "must lie dense, and be writable"),
+                              (fixed, ValueError, "must lie dense, and be writable"), ([[0.0]], TypeError, "list is no memory"),
+                              (Exported(whole, 2), TypeError, "on a device")):
+        raises(kind, text, lambda wrong=wrong: model.run([x], [wrong, None]))
+    raises(TypeError, "on a device", lambda: model(Exported(x, 2)))
+    raises(ValueError, "1 outputs, must be 2", lambda: model.run([x], [None]))
+    raises(ValueError, "unknown outputs ['q']", lambda: model.run([x], {"q": whole}))
+    raises(ValueError, "2 inputs, must be 1", lambda: model(x, x))
+    raises(fs.Error, "overlap", lambda: model.run([x], [out[0], out[0].reshape(-1)[:24].reshape(shapes[1])]))
+    close(model.run([x]))
+
+
+def torch_tensors():
+    """Where PyTorch is installed; else there is nothing to show."""
+    try:
+        import torch
+    except ImportError:
+        return
+    t = torch.from_numpy(x.copy())
+    close(model.run([t]))
+    close(model.run([torch.nn.Parameter(t)]))
+    assert fs._as_array(t).ctypes.data == t.data_ptr()
+    out = [torch.zeros(v.shape) for v in model.outputs]
+    got = model.run([t], out)
+    assert all(a is b for a, b in zip(got.values(), out))
+    close({name: v.numpy() for name, v in got.items()})
+    half = fs._as_array(t.to(torch.bfloat16))
+    assert half.dtype == np.uint16 and half.shape == x.shape
+
+
+def pickled():
+    again = pickle.loads(pickle.dumps(model.clone()))
+    assert again.threads == 2 and again.path == model.path
+    close(again.run([x]))
+    error = pickle.loads(pickle.dumps(fs.Error("unsupported", "why", [("Op", 2, "not there")])))
+    assert (error.code, str(error), error.operators) == ("unsupported", "why", [("Op", 2, "not there")])
 
 
 def errors():
@@ -152,6 +243,12 @@ def versions():
         for name, y in expected.items():
             assert got[name].shape == y.shape, name
             np.testing.assert_allclose(got[name], y, rtol=1e-4, atol=1e-4)
+        # Memory for what a run sizes is that of the bounds; what comes back is its beginning.
+        out = [np.zeros(v.shape, v.dtype) for v in m.sets[0 if rows == 4 else 1][1]]
+        got = m.run(feeds, out)
+        for (name, y), whole in zip(expected.items(), out):
+            assert got[name].shape == y.shape and np.shares_memory(got[name], whole), name
+            np.testing.assert_allclose(got[name], y, rtol=1e-4, atol=1e-4)
     assert {s[1] for s in m.profile([x], runs=2)} == {"kernel", "host"}
     raises(fs.Error, "input 1 cannot be bound", lambda: m._session.bind_input(1, x))
 
@@ -171,5 +268,5 @@ def recompiled():
         np.testing.assert_array_equal(m(values), want)
 
 
-run_tests([("answers", answers), ("recompiled", recompiled), ("errors", errors), ("threads", threads), ("children", children),
+run_tests([("answers", answers), ("memory", memory), ("torch_tensors", torch_tensors), ("pickled", pickled), ("recompiled", recompiled), ("errors", errors), ("threads", threads), ("children", children),
            ("versions", versions)])
