@@ -2,7 +2,8 @@
 // their products passes its verifier, its interpreter of all items finds no fault in it and gives
 // what the direct DAG gives; whole numbers to the bit, real ones, with infinities and NaN among
 // them, as near as sums in another order are. Products with steps that are cut, and tiles that are
-// left to items, were met, too.
+// left to items, were met, too. Planted: words of an operand exchanged, in vector code; a loop that
+// is said to be a product of warps and is none, and one that is none any more, in tile IR.
 // SEER_TEST: timeout=300 cost=35
 #include <math.h>
 #include <stdio.h>
@@ -74,6 +75,7 @@ static void fill(const void *user, const seer_dag_buf *buf, seer_rng *rng, void 
 typedef struct {
   uint32_t n, n_warps, n_implicit, n_beside, n_cut, n_parts, n_of_default;
   uint32_t n_planted, n_seen;
+  uint32_t n_said, n_said_seen;  // of what tile IR says of loops
 } seen;
 
 // Two words of an operand of a product that is drawn are exchanged. False: there is no product.
@@ -93,6 +95,42 @@ static bool exchange(seer_vec_code *code, seer_rng *rng) {
   code->node[insert[a]].arg[1] = code->node[insert[b]].arg[1];
   code->node[insert[b]].arg[1] = one;
   return true;
+}
+
+// One of the tile's loops that runs, of those that are products of warps or of the others; 0: none.
+static uint32_t draw_loop(const seer_tile *tile, bool is_of_warps, seer_rng *rng) {
+  uint32_t n = 0, drawn = 0;
+  for (uint32_t id = 1; id < tile->loop->n_node; id++) {
+    if (tile->loop->node[id].kind != SEER_NODE_FOR || tile->of[id].mode != SEER_TILE_LOOP) continue;
+    if (tile->of[id].is_of_warps == is_of_warps && seer_rng_below(rng, ++n) == 0) drawn = id;
+  }
+  return drawn;
+}
+
+static void expect_no_warps(seer_tile *tile, seen *s) {
+  seer_status status = seer_tile_verify(tile);
+  s->n_said++;
+  s->n_said_seen += status && strstr(seer_status_message(status), "is no product of warps");
+  seer_status_free(status);
+}
+
+// What tile IR says of loops, against what they are.
+static void plant_in_tile(seer_tile *tile, seer_loop *loop, seer_rng *rng, seen *s) {
+  uint32_t other = draw_loop(tile, false, rng), own = draw_loop(tile, true, rng);
+  if (other != 0) {
+    tile->of[other].is_of_warps = true;
+    expect_no_warps(tile, s);
+    tile->of[other].is_of_warps = false;
+  }
+  if (own != 0) {
+    uint32_t store = own;
+    while (loop->node[store].kind == SEER_NODE_FOR) store = loop->node[store].body;
+    seer_combiner sum = loop->node[store].combiner;
+    loop->node[store].combiner = SEER_COMBINE_MAX;
+    expect_no_warps(tile, s);
+    loop->node[store].combiner = sum;
+  }
+  must(seer_tile_verify(tile));
 }
 
 static void plant(const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop,
@@ -117,6 +155,7 @@ static void check(const loop_expect *expect, bool is_whole, const seer_schedule 
   must(seer_loop_lower(expect->list, schedule, arena, &loop));
   seer_tile *tile = seer_tile_create(loop, &machine.tile, arena);
   must(seer_tile_verify(tile));
+  plant_in_tile(tile, loop, &rng, s);
   must(seer_gen_code(loop, &machine, "kernel", arena, &code));
   seer_status status = seer_vec_verify(code);
   void **data = loop_expect_data(expect, sketch, loop, arena);
@@ -195,6 +234,8 @@ static void each_dag(void **state) {
       s.n, s.n_warps, s.n_of_default, s.n_implicit, s.n_parts, s.n_cut, s.n_beside);
   assert_true(s.n_warps >= s.n / 3 && s.n_beside >= s.n / 20);
   printf("words exchanged: %u of %u are seen\n", s.n_seen, s.n_planted);
+  printf("loops said to be products of warps: %u of %u are seen\n", s.n_said_seen, s.n_said);
+  assert_true(s.n_said >= 100 && s.n_said_seen == s.n_said);
   assert_true(s.n_planted >= 20 && s.n_seen * 20 >= s.n_planted * 19);
   assert_true(s.n_implicit >= s.n / 10);
   assert_true(s.n_of_default >= 4 && s.n_parts >= 8 && s.n_cut >= 3);
