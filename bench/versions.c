@@ -62,7 +62,7 @@ static uint32_t candidate_in(const contenders *f, uint32_t task, uint32_t j) {
 static void open_version(const bench_tuned *tuned, const seer_choice *choice, const char *folder,
     seer_pool *pool, version *out) {
   bench_die(
-      seer_choice_build(tuned->context, tuned->network, choice, SEER_BUILD_LIBRARY, folder));
+      seer_choice_build(tuned->context, tuned->network, choice, SEER_BUILD_LIBRARY, NULL, folder));
   bench_die(seer_use_open(tuned->context, folder, "", pool, true, tuned->arena, &out->use));
   bench_die(seer_use_fill(tuned->context, &out->use));
   int32_t n = out->n_steps = seer_use_n_steps(&out->use);

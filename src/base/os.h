@@ -79,6 +79,8 @@ SEER_MUST_USE seer_status seer_os_work_dir_open(
 SEER_MUST_USE seer_status seer_os_work_dir_close(seer_os_work_dir *dir);
 // replaces `to`; same file system
 SEER_MUST_USE seer_status seer_os_rename(const char *from, const char *to);
+// The file is at `to` as well (a hard link), where nothing is.
+SEER_MUST_USE seer_status seer_os_link(const char *from, const char *to);
 // <user cache>/familyseer, made
 SEER_MUST_USE seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path);
 // The file that this code was loaded from: the program, or the library that a program has loaded.

@@ -369,6 +369,12 @@ seer_status seer_os_rename(const char *from, const char *to) {
   return SEER_OK;
 }
 
+seer_status seer_os_link(const char *from, const char *to) {
+  TRY_FAULT("cannot link to", to);
+  if (link(from, to) != 0) return seer_os_fail(errno, "cannot link to", to);
+  return SEER_OK;
+}
+
 seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path) {
   const char *cache = getenv("XDG_CACHE_HOME");
   const char *home = getenv("HOME");

@@ -412,11 +412,11 @@ seer_status seer_choice_tables(const seer_context *context, const seer_network *
 }
 
 seer_status seer_choice_build(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, seer_build_kind kind, const char *out_dir) {
+    const seer_choice *choice, seer_build_kind kind, seer_build_kept *kept, const char *out_dir) {
   seer_arena *arena = seer_arena_create("gathers");
   seer_step_packs **packs;
   seer_status status = seer_choice_tables(context, network, choice, arena, &packs);
-  if (!status) status = seer_build_model(context, network, choice, packs, kind, out_dir);
+  if (!status) status = seer_build_model(context, network, choice, packs, kind, kept, out_dir);
   seer_arena_destroy(arena);
   return status;
 }

@@ -17,9 +17,9 @@ SEER_MUST_USE seer_status seer_choice_tables(const seer_context *context,
     const seer_network *network, const seer_choice *choice, seer_arena *arena,
     seer_step_packs ***out_packs);
 
-// Builds what was chosen, choice[task id], with that.
+// Builds what was chosen, choice[task id], with that. `kept` as of seer_build_model.
 SEER_MUST_USE seer_status seer_choice_build(const seer_context *context,
     const seer_network *network, const seer_choice *choice, seer_build_kind kind,
-    const char *out_dir);
+    seer_build_kept *kept, const char *out_dir);
 
 #endif

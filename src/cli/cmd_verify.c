@@ -44,7 +44,7 @@ typedef struct {
 static seer_status build_literal(comparison *c, seer_arena *arena) {
   seer_choice *choices = NULL;
   SEER_TRY(seer_plain_choices(c->context, c->network, arena, &choices));
-  SEER_TRY(seer_choice_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->dir));
+  SEER_TRY(seer_choice_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, NULL, c->dir));
   return seer_use_open(c->context, c->dir, "", c->tuned.pool, false, arena, &c->literal);
 }
 

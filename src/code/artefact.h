@@ -44,6 +44,16 @@ typedef enum {
   // of other machines too.
   SEER_BUILD_SOURCE
 } seer_build_kind;
+// What builds of one process have in common: a kernel that one has made, and weights that all
+// kernels read as they did, are not made again; what is written is the same to the byte. For
+// networks that live as long, and one target. One build at a time has it. After an error it may be
+// in use still; after memory has run out it can be destroyed alone.
+typedef struct seer_build_kept seer_build_kept;
+seer_build_kept *seer_build_kept_create(void);
+void seer_build_kept_destroy(seer_build_kept *kept);  // NULL is fine
+// Kernels that were not made again. For tests.
+uint32_t seer_build_kept_found(const seer_build_kept *kept);
+
 // Writes into `out_dir` (made if missing) through temporary names, all or nothing: after an error
 // an older library there is as it was, to the byte. (Several files change their names, one after
 // the other: a process that is killed between two leaves a library that does not open.) A network
@@ -51,9 +61,10 @@ typedef enum {
 // they share and one weights.bin. What is compiled is chosen elsewhere (choose/).
 //   choice  by task
 //   packs   by set of shapes, then by step
+//   kept    NULL: none; of libraries alone, and without dumps
 SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
-    const char *out_dir);
+    seer_build_kept *kept, const char *out_dir);
 // Moves what was built into `from` as a library to `to` (made if missing, same file system), all or
 // nothing: for libraries that are judged before they replace another. What else lies in `to` stays;
 // what was replaced lies in `from`, whose end is the caller's.

@@ -59,6 +59,11 @@ static seer_status time_set(seer_context *context, seer_use *use, const seer_net
   return share_out(use, network->set[set], PROFILES_SHARE * seconds, run_s, out);
 }
 
+double seer_alone_expected_s(double seconds, double run_s) {
+  double runs_s = fmax((1 - PROFILES_SHARE) * seconds, (WARM_UPS + MIN_RUNS) * run_s);
+  return runs_s + fmax(PROFILES_SHARE * seconds, MIN_PROFILE_RUNS * run_s);
+}
+
 static void clear(const seer_network *network, seer_alone *out) {
   out->latency_s = out->distance_ns = 0;
   memset(out->step_s, 0, network->n_task * sizeof *out->step_s);

@@ -25,4 +25,7 @@ typedef struct {
 SEER_MUST_USE seer_status seer_alone_time(seer_context *context, const seer_network *network,
     const char *folder, double seconds, seer_alone *out);
 
+// About what that takes of `seconds`, of a library that takes so long to run; without opening it.
+double seer_alone_expected_s(double seconds, double run_s);
+
 #endif

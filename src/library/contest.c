@@ -169,6 +169,13 @@ static seer_status pair_profiles(turns *c, double for_s, seer_arena *arena) {
   return SEER_OK;
 }
 
+double seer_contest_expected_s(double seconds, double tuned_s, double untuned_s) {
+  double pair_s = tuned_s + untuned_s;
+  double runs_s = fmax(seconds / 2, (MIN_PAIRS + 1) * pair_s);
+  double profiles_s = fmax(seconds / 2, MIN_PROFILES * pair_s);
+  return pair_s + runs_s + profiles_s;  // names of steps are told by a run
+}
+
 static seer_status take_turns(turns *c, seer_arena *arena) {
   const seer_contest *w = c->w;
   // The pool's code is the untuned library's, which stays as it is.

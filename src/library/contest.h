@@ -29,5 +29,7 @@ typedef seer_status seer_contest_fn(
     const seer_contest *contest, void *user, seer_contest_times *out);
 SEER_MUST_USE seer_status seer_contest_run(
     const seer_contest *contest, void *user, seer_contest_times *out);
+// About what that takes of `seconds`, for libraries that take so long to run; without opening them.
+double seer_contest_expected_s(double seconds, double tuned_s, double untuned_s);
 
 #endif

@@ -66,6 +66,12 @@ typedef struct seer_campaign seer_campaign;
 SEER_MUST_USE seer_status seer_campaign_create(seer_context *context, const seer_network *network,
     seer_records *records, const char *model_name, seer_campaign **out_campaign);
 void seer_campaign_destroy(seer_campaign *campaign);
+// About what comes behind a campaign, of a network that takes so long now, and took before.
+typedef double (*seer_campaign_end)(void *user, double estimated_s, double untuned_s);
+// Before it is run: of a budget of time so much was used already, and what `end_s` (kept, as
+// `user`) says is kept for the end; but half of the budget at least is the campaign's.
+void seer_campaign_keep_for_end(
+    seer_campaign *campaign, double before_s, seer_campaign_end end_s, void *user);
 // `user` is kept; at most 8 listeners.
 void seer_campaign_listen(seer_campaign *campaign, seer_listener listener, void *user);
 const seer_budget *seer_campaign_budget(const seer_campaign *campaign);

@@ -422,7 +422,7 @@ void seer_tuner_stop(seer_tuner *t) {
 static seer_status build(seer_tuner *t, const char *folder, seer_build_kind kind) {
   if (t->tuning.was_run && t->tuning.choices)
     return seer_choice_build(
-        t->context, t->precise.taken->network, t->tuning.choices, kind, folder);
+        t->context, t->precise.taken->network, t->tuning.choices, kind, NULL, folder);
   const seer_compile_request r = {.context = t->context, .kind = kind, .folder = folder};
   return seer_compile(&r, t->arena, &t->precise);
 }

@@ -130,13 +130,13 @@ static times times_of(const seer_precise *p, const seer_precise_version *v) {
 // ---- libraries that are compared
 
 // Without dumps, which are of what is compiled.
-static seer_status build_quietly(
-    const seer_precise *p, const seer_precise_version *v, const seer_choice *choices) {
+static seer_status build_quietly(const seer_precise *p, const seer_precise_version *v,
+    const seer_choice *choices, seer_build_kept *kept) {
   const char *dump = seer_context_str(p->context, SEER_OPT_DUMP);
   SEER_TRY(use_precision(p, v));
   if (*dump) SEER_TRY(seer_context_set(p->context, "dump", ""));
   seer_status status =
-      seer_choice_build(p->context, v->network, choices, SEER_BUILD_LIBRARY, v->folder);
+      seer_choice_build(p->context, v->network, choices, SEER_BUILD_LIBRARY, kept, v->folder);
   if (*dump) status = seer_status_join(status, seer_context_set(p->context, "dump", dump));
   return status;
 }
@@ -160,7 +160,7 @@ static seer_status build_for_processors(const seer_precise *p, const seer_precis
   SEER_TRY(seer_target_parse("native", p->arena, &here));
   seer_context_set_target(p->context, &here);
   seer_status status = seer_choose(p->context, v->network, NULL, 1, p->arena, &choices, &counts);
-  if (!status) status = build_quietly(p, v, choices);
+  if (!status) status = build_quietly(p, v, choices, NULL);
   seer_context_set_target(p->context, &own);
   return status;
 }
@@ -179,7 +179,8 @@ static seer_status build(seer_precise *p, seer_precise_version *v) {
   if (v->folder) return SEER_OK;
   if (!p->folder) SEER_TRY(make_folder(p));
   v->folder = seer_os_path_join(p->arena, p->folder, name_of(v));
-  seer_status status = runs_here(p) ? build_quietly(p, v, v->choices) : build_for_processors(p, v);
+  seer_status status =
+      runs_here(p) ? build_quietly(p, v, v->choices, p->kept) : build_for_processors(p, v);
   if (status) v->folder = NULL;  // who was stopped may ask again
   return status;
 }
@@ -355,7 +356,7 @@ static bool is_built(const seer_precise *p, seer_build_kind kind) {
 seer_status seer_precise_write(const seer_precise *p, seer_build_kind kind, const char *out_dir) {
   const seer_precise_version *v = p->taken;
   if (is_built(p, kind)) return seer_build_move(v->folder, out_dir);
-  return seer_choice_build(p->context, v->network, v->choices, kind, out_dir);
+  return seer_choice_build(p->context, v->network, v->choices, kind, p->kept, out_dir);
 }
 
 // ---- after a tuning

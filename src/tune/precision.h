@@ -59,6 +59,7 @@ typedef struct {
   uint32_t n;  // versions; [0] is f32
   seer_precise_version version[SEER_PRECISIONS];
   seer_precise_version *taken;  // what is compiled; NULL: not decided yet
+  seer_build_kept *kept;  // of builds for the target, while a tuning has one; NULL: none
   const char *text;  // what `auto` has taken and why; ""
   const char *report;  // by finish, in lines: what it has said; ""
   double own_s, f32_s;  // by finish: a run of `taken` and of f32, in turns; 0: not timed

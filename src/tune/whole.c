@@ -23,6 +23,12 @@ double seer_whole_seconds(double budget_s) {
   return fmin(fmax(BUDGET_SHARE * budget_s, MIN_S), MAX_S);
 }
 
+double seer_whole_expected_s(double budget_s, double tuned_s, double untuned_s) {
+  double seconds = seer_whole_seconds(budget_s);
+  return seer_contest_expected_s(seconds, tuned_s, untuned_s) +
+      seer_alone_expected_s(seconds, tuned_s);
+}
+
 // ---- falling back
 
 typedef struct {
@@ -123,7 +129,8 @@ static seer_status keep_times(trial *t) {
   for (uint32_t k = 0; k < w->network->n_task; k++)
     w->choices[k].network_seconds = t->alone.step_s[k];
   choose_by_records(t, store_times);
-  return seer_choice_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder);
+  return seer_choice_build(
+      w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->kept, w->folder);
 }
 
 static void say(const trial *t) {
@@ -188,7 +195,8 @@ static seer_status hold(trial *t) {
     say(t);
     for (uint32_t i = 0; i < w->network->n_task; i++) t->has_fallen[i] |= t->falls[i];
     choose_again(t);
-    SEER_TRY(seer_choice_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder));
+    SEER_TRY(seer_choice_build(
+        w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->kept, w->folder));
     if (t->verdict.is_all) return SEER_OK;
   }
   return SEER_OK;
@@ -225,14 +233,22 @@ typedef struct {
   seer_status *fault;
 } request;
 
+static seer_status choose_untuned(
+    const seer_whole *w, seer_arena *arena, const seer_choice **out_choices) {
+  seer_choice *untuned = NULL;
+  seer_choose_counts counts;
+  seer_status status = seer_choose(w->context, w->network, NULL, 1, arena, &untuned, &counts);
+  *out_choices = untuned;
+  return status;
+}
+
 static seer_status run(void *user) {
   request *r = user;
   const seer_whole *w = r->w;
   seer_arena *arena = r->arena;
   uint32_t n = w->network->n_task;
-  seer_choice *untuned = NULL;
-  seer_choose_counts counts;
-  SEER_TRY(seer_choose(w->context, w->network, NULL, 1, arena, &untuned, &counts));
+  const seer_choice *untuned = w->untuned;
+  if (!untuned) SEER_TRY(choose_untuned(w, arena, &untuned));
   trial t = {.w = w,
       .records = w->records,
       .fault = r->fault,
@@ -246,11 +262,10 @@ static seer_status run(void *user) {
       .alone = {.step_s = SEER_NEW_ARRAY(arena, double, n + 1),
           .n_steps = SEER_NEW_ARRAY(arena, uint32_t, n + 1)}};
   bool is_compared = mark_tuned(&t) > 0;
-  if (is_compared) {
-    SEER_TRY(
-        seer_choice_build(w->context, w->network, untuned, SEER_BUILD_LIBRARY, r->untuned_folder));
-    SEER_TRY(hold(&t));
-  }
+  if (is_compared && !w->untuned_folder)
+    SEER_TRY(seer_choice_build(
+        w->context, w->network, untuned, SEER_BUILD_LIBRARY, w->kept, r->untuned_folder));
+  if (is_compared) SEER_TRY(hold(&t));
   SEER_TRY(keep_times(&t));
   if (is_compared && !t.is_unsupported) report(&t, r->out);
   if (r->out->text[0]) seer_say(w->context, "%s", r->out->text);
@@ -267,7 +282,9 @@ seer_status seer_whole_hold(const seer_whole *w, seer_arena *arena, seer_verdict
   seer_os_work_dir work;
   SEER_TRY(seer_os_work_dir_open(w->folder, ".build", arena, &work));
   // A folder of its own within: a build locks the one that it builds into.
-  request r = {w, seer_os_path_join(arena, work.path, "untuned"), arena, out, out_alone, out_fault};
+  const char *untuned_folder =
+      w->untuned_folder ? w->untuned_folder : seer_os_path_join(arena, work.path, "untuned");
+  request r = {w, untuned_folder, arena, out, out_alone, out_fault};
   seer_status status = seer_recover(run, &r);
   return seer_status_join(status, seer_os_work_dir_close(&work));
 }

@@ -2,7 +2,7 @@
 // turns, task by task and as a whole, and what is slower there (library/verdict.h) is compiled
 // untuned again.
 //
-// The untuned library is compiled into a folder within `folder`, which is removed at the end.
+// An untuned library that is compiled here is removed at the end.
 // Errors: those of compiling, loading and running. The library in `folder` is whole whatever
 // happens, but after an error it is one that has not kept the rule. What the records refuse is no
 // error: the library is what was decided all the same.
@@ -22,6 +22,10 @@ typedef struct {
   seer_records *records;  // NULL: none, `choices` alone say what is compiled
   int64_t campaign;  // of the tuning, in the records
   const char *folder;  // where the library of `choices` lies
+  seer_build_kept *kept;  // of builds; NULL: none
+  // Both NULL: chosen and built here, into a folder within `folder`
+  const seer_choice *untuned;  // [n_task]
+  const char *untuned_folder;  // where their library lies
   double seconds;  // for one comparison, and by itself, about; a slow library takes longer
   seer_choice *choices;  // [n_task]; those of tasks that fall back change
   seer_contest_fn *contest;  // NULL: seer_contest_run
@@ -30,6 +34,9 @@ typedef struct {
 
 // About what a comparison may take in a tuning of `budget_s` (0: no limit of time).
 double seer_whole_seconds(double budget_s);
+// About what comparing and running alone take then, if nothing falls back, of libraries that take
+// so long to run; without building or opening them.
+double seer_whole_expected_s(double budget_s, double tuned_s, double untuned_s);
 // Compares; where something falls back, refuses in the records what was checked of those tasks (so
 // that `compile` makes the same), chooses and builds again, and compares again, at most twice. Says
 // so (seer_say). Then runs the library by itself: what each task takes there is what is told of it

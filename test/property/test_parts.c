@@ -76,7 +76,8 @@ static const seer_build_form no_code = {.file = "", .maker = "", .kernel = descr
 static seer_built_plan plan_of(made *m) {
   seer_step_packs **packs = SEER_NEW_ARRAY(arena, seer_step_packs *, 1);
   packs[0] = SEER_NEW_ARRAY(arena, seer_step_packs, m->network->n_step + 1);
-  must(seer_build_kernels(context, m->network, m->choice, &no_code, packs, arena, &m->kernels));
+  const seer_build_scope scope = {context, m->network, &no_code, NULL};
+  must(seer_build_kernels(&scope, m->choice, packs, arena, &m->kernels));
   seer_weight_file *weights;
   const char *path = seer_os_path_join(arena, folder, "weights.bin");
   must(seer_weight_file_create(path, UINT64_MAX, arena, &weights));

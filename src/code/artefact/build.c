@@ -7,6 +7,7 @@
 
 #include "base/recover.h"
 #include "code/artefact/internal.h"
+#include "code/dump.h"
 #include "front/limit.h"
 
 static const seer_build_form forms[] = {
@@ -90,11 +91,9 @@ static seer_status join_plans(seer_built_plan *plan, uint32_t n, const char *jso
 // ---- the build
 
 typedef struct {
-  const seer_context *context;
-  const seer_network *network;
+  seer_build_scope scope;
   const seer_choice *choice;
   seer_step_packs *const *packs;
-  const seer_build_form *form;
   const char *out_dir;
   seer_built_kernels kernels;
   seer_weight_file *weights;
@@ -104,12 +103,12 @@ typedef struct {
 } build;
 
 static bool flushes_denormals(const build *b) {
-  return seer_context_bool(b->context, SEER_OPT_FLUSH_DENORMALS);
+  return seer_context_bool(b->scope.context, SEER_OPT_FLUSH_DENORMALS);
 }
 
 // Of C for any processor the runtime finds out where it is compiled.
 static seer_status check_mode(const build *b) {
-  const seer_target *target = seer_context_target(b->context);
+  const seer_target *target = seer_context_target(b->scope.context);
   if (target->kind != SEER_TARGET_CPU && flushes_denormals(b))
     return SEER_FAIL(UNSUPPORTED, "--flush-denormals: kernels of GPUs keep denormal numbers");
   bool has_mode = target->kind != SEER_TARGET_CPU || seer_target_is_c(target) ||
@@ -122,14 +121,17 @@ static seer_status check_mode(const build *b) {
 
 // All plans, and the weights that they read.
 static seer_status plan_all(build *b, seer_built_plan *plan) {
-  const seer_network *network = b->network;
+  const seer_context *context = b->scope.context;
+  const seer_network *network = b->scope.network;
   const char *path = seer_build_add_file(&b->files, "weights.bin");
   uint64_t file_bytes = network->graph->file_bytes;
-  uint64_t max_bytes = file_bytes ? seer_front_limit_bytes(b->context, file_bytes) : UINT64_MAX;
-  SEER_TRY(seer_weight_file_create(path, max_bytes, b->arena, &b->weights));
+  uint64_t max_bytes = file_bytes ? seer_front_limit_bytes(context, file_bytes) : UINT64_MAX;
+  const seer_weight_answers *known = seer_build_kept_weights(&b->scope, &b->kernels, path);
+  SEER_TRY(known ? seer_weight_file_recall(known, b->arena, &b->weights)
+                 : seer_weight_file_create(path, max_bytes, b->arena, &b->weights));
   for (uint32_t s = 0; s < network->n_set; s++)
     SEER_TRY(seer_build_plan(
-        b->context, network, s, &b->kernels, b->choice, b->weights, b->arena, &plan[s]));
+        context, network, s, &b->kernels, b->choice, b->weights, b->arena, &plan[s]));
   uint64_t weight_bytes, weight_hash;
   SEER_TRY(seer_weight_file_finish(b->weights, &weight_bytes, &weight_hash));
   for (uint32_t s = 0; s < network->n_set; s++) {
@@ -141,12 +143,13 @@ static seer_status plan_all(build *b, seer_built_plan *plan) {
 }
 
 static seer_status build_into(build *b) {
-  const seer_context *context = b->context;
-  const seer_network *network = b->network;
+  const seer_context *context = b->scope.context;
+  const seer_network *network = b->scope.network;
+  const seer_build_form *form = b->scope.form;
   seer_arena *arena = b->arena;
   uint64_t start = seer_os_now_ns();
   SEER_TRY(check_mode(b));
-  SEER_TRY(seer_build_kernels(context, network, b->choice, b->form, b->packs, arena, &b->kernels));
+  SEER_TRY(seer_build_kernels(&b->scope, b->choice, b->packs, arena, &b->kernels));
   log_phase(context, "kernels", &start);
   seer_built_plan *plan = SEER_NEW_ARRAY(arena, seer_built_plan, network->n_set);
   SEER_TRY(plan_all(b, plan));
@@ -158,11 +161,11 @@ static seer_status build_into(build *b) {
   seer_built_library library;
   SEER_TRY(join_plans(plan, network->n_set, json, arena, &library));
   library.name = network->graph->name;
-  SEER_TRYF(b->form->finish(context, &b->kernels, &library, &b->files), "making %s", b->form->file);
+  SEER_TRYF(form->finish(context, &b->kernels, &library, &b->files), "making %s", form->file);
   log_phase(context, "link", &start);
   SEER_TRY(seer_graph_check_files(network->graph));
   SEER_TRY(seer_build_put_in_place(&b->files, b->out_dir));
-  return b->form->tidy ? b->form->tidy(&b->files, b->out_dir) : SEER_OK;
+  return form->tidy ? form->tidy(&b->files, b->out_dir) : SEER_OK;
 }
 
 static seer_status build_and_come_back(void *user) {
@@ -172,19 +175,25 @@ static seer_status build_and_come_back(void *user) {
   return status;
 }
 
+static seer_status keep(void *user) {
+  build *b = user;
+  seer_build_keep(&b->scope, &b->kernels, seer_weight_file_answers(b->weights),
+      seer_os_path_join(b->arena, b->out_dir, "weights.bin"));
+  return SEER_OK;
+}
+
 seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
-    const char *out_dir) {
+    seer_build_kept *kept, const char *out_dir) {
   const seer_build_form *form;
   SEER_TRY(find_form(seer_context_target(context), kind, &form));
   SEER_TRY(form->check(context, out_dir));
   SEER_TRY(seer_os_make_dirs(out_dir));
   seer_arena *arena = seer_arena_create("build");
-  build b = {.context = context,
-      .network = network,
+  bool keeps = kind == SEER_BUILD_LIBRARY && !seer_dump_any(context);
+  build b = {.scope = {context, network, form, keeps ? kept : NULL},
       .choice = choice,
       .packs = packs,
-      .form = form,
       .out_dir = out_dir,
       .arena = arena};
   seer_os_work_dir work;
@@ -193,6 +202,7 @@ seer_status seer_build_model(const seer_context *context, const seer_network *ne
     b.files = (seer_built_files){.arena = arena, .work_dir = work.path};
     status = seer_front_limited(context, network->graph->file_bytes, build_and_come_back, &b);
     seer_weight_file_close(b.weights);
+    if (!status && b.scope.kept) status = seer_recover(keep, &b);
     if (b.is_back) seer_build_kernels_clear(&b.kernels);
     status = seer_status_join(status, seer_os_work_dir_close(&work));
   }

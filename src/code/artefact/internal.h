@@ -2,6 +2,7 @@
 //   build.c    the order of things; the table of what can be built
 //   files.c    what is written, in a temporary folder; renames
 //   kernels.c  steps -> distinct kernels, lowered and compiled on all threads
+//   kept.c     kernels and weights that an earlier build has made
 //   (code/plan/ then makes a plan of them, and weights.bin)
 //   device.c   of a GPU: kernels -> images that a device loads
 //   link.c     plan + kernels + runtime archive -> model.so, model.o
@@ -69,13 +70,36 @@ typedef struct {
   seer_status (*tidy)(const seer_built_files *files, const char *out_dir);
 } seer_build_form;
 
+// What is built, and how.
+typedef struct {
+  const seer_context *context;
+  const seer_network *network;
+  const seer_build_form *form;
+  seer_build_kept *kept;  // NULL: nothing is
+} seer_build_scope;
+
 // ---- kernels.c
+// Those that are kept are taken from there, the others made.
 // Errors: what lowering and code generation say, for the first kernel
 // in step order.
-SEER_MUST_USE seer_status seer_build_kernels(const seer_context *context,
-    const seer_network *network, const seer_choice *choice, const seer_build_form *form,
-    seer_step_packs *const *packs, seer_arena *arena, seer_built_kernels *out);
+SEER_MUST_USE seer_status seer_build_kernels(const seer_build_scope *scope,
+    const seer_choice *choice, seer_step_packs *const *packs, seer_arena *arena,
+    seer_built_kernels *out);
 void seer_build_kernels_clear(seer_built_kernels *kernels);  // its objects and texts end here
+
+// ---- kept.c
+uint64_t seer_build_hash_packs(const seer_step_packs *packs);
+// Fills in a kernel whose step, packs and schedule_text are known; false: it is to be made. Any
+// number of threads may ask.
+bool seer_build_kept_find(const seer_build_scope *scope, seer_arena *arena, seer_built_kernel *k);
+// Puts the weights of an earlier library with these kernels at `path` as well; NULL: they are to be
+// made.
+const seer_weight_answers *seer_build_kept_weights(
+    const seer_build_scope *scope, const seer_built_kernels *kernels, const char *path);
+// After a build with something to keep it in: keeps what it has made; its weights lie at
+// `weights_path`.
+void seer_build_keep(const seer_build_scope *scope, const seer_built_kernels *kernels,
+    const seer_weight_answers *answers, const char *weights_path);
 
 // What is linked: the plans of all sets, with `json` in the first, and their kernels in order.
 struct seer_built_library {

@@ -27,9 +27,7 @@ typedef struct {
 } worker;
 
 struct job_list {
-  const seer_context *context;
-  const seer_network *network;
-  const seer_build_form *form;
+  const seer_build_scope *scope;
   seer_built_kernels *kernels;
   seer_status *status;  // by kernel
   worker *workers;
@@ -46,9 +44,10 @@ static bool same_knobs(const seer_sketch *a, const seer_sketch *b) {
   return is_same;
 }
 
-seer_status seer_build_lower(const seer_context *context, const seer_network *network,
+// The sketches that a step's loops are of.
+static seer_status list_of(const seer_context *context, const seer_network *network,
     const seer_step *step, const seer_choice *choice, seer_arena *arena,
-    const seer_sketch_list **out_list, seer_loop **out_loop) {
+    const seer_sketch_list **out_list) {
   const seer_task *task = &network->task[step->task];
   const seer_target *target = seer_context_target(context);
   const seer_sketch_list *list = choice->sketches;
@@ -64,7 +63,15 @@ seer_status seer_build_lower(const seer_context *context, const seer_network *ne
     list = of_step;
   }
   *out_list = list;
-  return seer_loop_lower(list, &schedule, arena, out_loop);
+  return SEER_OK;
+}
+
+seer_status seer_build_lower(const seer_context *context, const seer_network *network,
+    const seer_step *step, const seer_choice *choice, seer_arena *arena,
+    const seer_sketch_list **out_list, seer_loop **out_loop) {
+  SEER_TRY(list_of(context, network, step, choice, arena, out_list));
+  const seer_schedule schedule = choice->schedule;
+  return seer_loop_lower(*out_list, &schedule, arena, out_loop);
 }
 
 static seer_status repack(const seer_step_packs *packs, seer_loop *loop) {
@@ -80,28 +87,14 @@ static seer_status repack(const seer_step_packs *packs, seer_loop *loop) {
   return packs->n > 0 ? seer_loop_verify(loop) : SEER_OK;
 }
 
-static uint64_t hash_packs(const seer_step_packs *packs) {
-  uint64_t hash = 0;
-  for (uint32_t k = 0; k < packs->n; k++) {
-    const seer_pack *pack = &packs->pack[k];
-    hash = seer_hash_u64(pack->n, seer_hash_u64(pack->source_buf + 1, hash));
-    for (uint32_t d = 0; d < pack->n; d++) {
-      hash = seer_hash_u64(pack->dim[d].source_dim, hash);
-      hash = seer_hash_u64((uint64_t)pack->dim[d].stride, hash);
-      hash = seer_hash_u64((uint64_t)pack->dim[d].extent, hash);
-    }
-  }
-  return hash;
-}
-
 static seer_status dump_one(const job_list *jobs, seer_codegen *codegen, const seer_built_kernel *k,
     const seer_sketch_list *list, const seer_loop *loop) {
-  if (!seer_dump_any(jobs->context)) return SEER_OK;
+  if (!seer_dump_any(jobs->scope->context)) return SEER_OK;
   char name[96];
   (void)snprintf(name, sizeof name, "%03u_task%u_%s", (unsigned)(k - jobs->kernels->kernel),
       k->step->task, k->step->name);
   seer_dump_forms forms = {name, k->step->dag, list, &k->choice->schedule, loop};
-  return seer_dump_write(jobs->context, codegen, &forms);
+  return seer_dump_write(jobs->scope->context, codegen, &forms);
 }
 
 // "conv 3x3 s1 56x56x64->64 +relu" as profilers and debuggers show it:
@@ -123,17 +116,20 @@ static seer_status build_one(
   const seer_schedule *schedule = &k->choice->schedule;
   const seer_sketch_list *list;
   seer_loop *loop = NULL;
-  SEER_TRY(seer_build_lower(jobs->context, jobs->network, k->step, k->choice, arena, &list, &loop));
+  const seer_build_scope *scope = jobs->scope;
+  SEER_TRY(list_of(scope->context, scope->network, k->step, k->choice, arena, &list));
   k->sketch = seer_sketch_of(list, schedule);
   k->schedule_text = seer_schedule_print(list, schedule, arena);
+  if (seer_build_kept_find(scope, arena, k)) return SEER_OK;
+  SEER_TRY(seer_loop_lower(list, schedule, arena, &loop));
   SEER_TRY(repack(k->packs, loop));
   const char *symbol = seer_arena_printf(arena, "%s_%016" PRIx64 "_%016" PRIx64,
-      spelled(jobs->network->task[k->step->task].name, arena), k->step->content,
+      spelled(scope->network->task[k->step->task].name, arena), k->step->content,
       seer_schedule_hash(schedule));
   if (k->packs->n > 0)
-    symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_packs(k->packs));
+    symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, seer_build_hash_packs(k->packs));
   uint64_t start = seer_os_thread_ns();
-  SEER_TRY(jobs->form->kernel(maker, loop, symbol, arena, k));
+  SEER_TRY(scope->form->kernel(maker, loop, symbol, arena, k));
   k->codegen_s = (double)(seer_os_thread_ns() - start) * 1e-9;
   SEER_TRY(dump_one(jobs, maker->codegen, k, list, loop));
   k->n_arg = k->kernel.n_arg;
@@ -143,7 +139,7 @@ static seer_status build_one(
 
 static seer_status begin(void *user) {
   worker *self = user;
-  return self->jobs->form->begin(&self->maker);
+  return self->jobs->scope->form->begin(&self->maker);
 }
 
 static seer_status build_next(void *user) {
@@ -155,11 +151,11 @@ static seer_status build_next(void *user) {
 static void build_part(void *user, uint32_t part, uint32_t thread) {
   job_list *jobs = user;
   worker *self = &jobs->workers[thread];
-  if (!self->has_begun && jobs->form->begin) self->begun = seer_recover(begin, self);
+  if (!self->has_begun && jobs->scope->form->begin) self->begun = seer_recover(begin, self);
   self->has_begun = true;
   self->next = &jobs->kernels->kernel[part];
   seer_status *status = &jobs->status[part];
-  *status = seer_context_check_stop(jobs->context);
+  *status = seer_context_check_stop(jobs->scope->context);
   if (*status) return;
   if (!self->begun)
     *status = seer_recover(build_next, self);
@@ -179,7 +175,7 @@ static seer_status add_set(const seer_network *network, const seer_choice *choic
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
     key = seer_hash_u64(network->task[step->task].number, key);
-    key = seer_hash_u64(hash_packs(&packs[s]), key);
+    key = seer_hash_u64(seer_build_hash_packs(&packs[s]), key);
     if (!seer_map_get(seen, key, &index)) {
       index = out->n++;
       seer_map_set(seen, key, index);
@@ -195,13 +191,15 @@ static seer_status add_set(const seer_network *network, const seer_choice *choic
 }
 
 // Which kernels building waits for: with --log, the three that took longest.
-static void log_slowest(
-    const seer_context *context, const seer_build_form *form, const seer_built_kernels *kernels) {
+static void log_slowest(const seer_build_scope *scope, const seer_built_kernels *kernels) {
   enum { SHOWN = 3 };
   const seer_built_kernel *slowest[SHOWN] = {NULL};
   double sum = 0;
+  uint32_t n_kept = 0;
   for (uint32_t i = 0; i < kernels->n; i++) {
     const seer_built_kernel *k = &kernels->kernel[i];
+    n_kept += k->is_kept;
+    if (k->is_kept) continue;
     sum += k->codegen_s;
     for (uint32_t at = 0; at < SHOWN && k; at++) {
       if (slowest[at] && slowest[at]->codegen_s >= k->codegen_s) continue;
@@ -211,14 +209,17 @@ static void log_slowest(
     }
   }
   for (uint32_t at = 0; at < SHOWN && slowest[at]; at++)
-    seer_log(context, "build", 1, "kernel %s: %.3f s of %.3f s in %s, %u bytes of code",
-        slowest[at]->step->name, slowest[at]->codegen_s, sum, form->maker,
+    seer_log(scope->context, "build", 1, "kernel %s: %.3f s of %.3f s in %s, %u bytes of code",
+        slowest[at]->step->name, slowest[at]->codegen_s, sum, scope->form->maker,
         slowest[at]->kernel.code_bytes);
+  if (n_kept > 0)
+    seer_log(scope->context, "build", 1, "%u of %u kernels are those of an earlier build", n_kept,
+        kernels->n);
 }
 
-seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, const seer_build_form *form, seer_step_packs *const *packs,
-    seer_arena *arena, seer_built_kernels *out) {
+seer_status seer_build_kernels(const seer_build_scope *scope, const seer_choice *choice,
+    seer_step_packs *const *packs, seer_arena *arena, seer_built_kernels *out) {
+  const seer_network *network = scope->network;
   *out = (seer_built_kernels){0};
   size_t n_step = 0;
   for (uint32_t k = 0; k < network->n_set; k++) n_step += network->set[k]->n_step;
@@ -232,22 +233,22 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   }
 
   uint32_t n_threads = seer_parallel_threads(0, out->n);
-  job_list jobs = {context, network, form, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1),
+  job_list jobs = {scope, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1),
       SEER_NEW_ARRAY(arena, worker, n_threads)};
   out->arenas = SEER_NEW_ARRAY(arena, seer_arena *, n_threads);
   for (uint32_t t = 0; t < n_threads; t++) {
     out->arenas[out->n_arenas++] = seer_arena_create("kernels");
     jobs.workers[t] =
-        (worker){.jobs = &jobs, .arena = out->arenas[t], .maker = {.context = context}};
+        (worker){.jobs = &jobs, .arena = out->arenas[t], .maker = {.context = scope->context}};
   }
   seer_parallel(n_threads, out->n, build_part, &jobs);
   for (uint32_t t = 0; t < n_threads; t++) {
-    if (form->end) form->end(&jobs.workers[t].maker);
+    if (scope->form->end) scope->form->end(&jobs.workers[t].maker);
     seer_status_free(jobs.workers[t].begun);
   }
   seer_status status = SEER_OK;
   for (uint32_t i = 0; i < out->n; i++) status = seer_status_join(status, jobs.status[i]);
-  if (!status) log_slowest(context, form, out);
+  if (!status) log_slowest(scope, out);
   return status;
 }
 

@@ -15,6 +15,7 @@ typedef struct {
   seer_kernel kernel;
   uint32_t n_arg;  // without the thread's scratch
   double codegen_s;  // that its code took
+  bool is_kept;  // made by an earlier build: kernel and images are seer_build_kept's
   // Of a library with a device, what that may load: each has all of the kernel's phases
   uint32_t n_image;
   seer_device_image image[SEER_GPU_MAX_IMAGES];

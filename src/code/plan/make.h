@@ -17,6 +17,21 @@ SEER_MUST_USE seer_status seer_weight_file_create(
 // Appends, or finds what is there already. The offset is a multiple of SEER_PLAN_ALIGN.
 SEER_MUST_USE seer_status seer_weight_file_add(
     seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset);
+// What a file has answered, call by call, and what it is.
+typedef struct {
+  uint64_t offset, n_bytes;
+} seer_weight_place;
+typedef struct {
+  size_t n;
+  const seer_weight_place *place;
+  uint64_t n_bytes, hash;
+} seer_weight_answers;
+// Of a file that is finished; in its arena.
+const seer_weight_answers *seer_weight_file_answers(const seer_weight_file *file);
+// In place of one that is made anew: the file is there, and the same calls in the same order get
+// the answers (kept) that they got when it was made.
+SEER_MUST_USE seer_status seer_weight_file_recall(
+    const seer_weight_answers *known, seer_arena *arena, seer_weight_file **out_file);
 SEER_MUST_USE seer_status seer_weight_file_finish(
     seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash);
 void seer_weight_file_close(seer_weight_file *file);  // NULL and finished ones are fine

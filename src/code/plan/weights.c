@@ -37,6 +37,10 @@ struct seer_weight_file {
   seer_map *is_packed;  // hash -> index + 1
   packed_content *packed;
   size_t n_packed, cap_packed;
+  seer_weight_answers answers;
+  seer_weight_place *place;  // answers.n of them
+  size_t cap_place;
+  const seer_weight_answers *known;  // not NULL: nothing is made
 };
 
 // The stream comes last: what runs out of memory before it leaves none open.
@@ -63,6 +67,29 @@ seer_status seer_weight_file_create(
   return SEER_OK;
 }
 
+seer_status seer_weight_file_recall(
+    const seer_weight_answers *known, seer_arena *arena, seer_weight_file **out_file) {
+  seer_weight_file *file = *out_file = SEER_NEW(arena, seer_weight_file);
+  file->arena = arena;
+  file->known = known;
+  return SEER_OK;
+}
+
+const seer_weight_answers *seer_weight_file_answers(const seer_weight_file *file) {
+  return file->known ? file->known : &file->answers;
+}
+
+static seer_weight_place recall(seer_weight_file *file) {
+  SEER_ASSERT(file->answers.n < file->known->n, "%zu weights were asked for", file->known->n);
+  return file->known->place[file->answers.n++];
+}
+
+static void note(seer_weight_file *file, uint64_t offset, uint64_t n_bytes) {
+  file->place =
+      SEER_GROW(file->arena, seer_weight_place, file->place, file->answers.n, &file->cap_place);
+  file->place[file->answers.n++] = (seer_weight_place){offset, n_bytes};
+}
+
 // Before so many bytes of weights are made: whether they may be at all.
 static seer_status check_room(const seer_weight_file *file, uint64_t n_bytes) {
   if (n_bytes <= file->max_bytes - file->n_bytes) return SEER_OK;
@@ -83,7 +110,7 @@ static seer_status put(seer_weight_file *file, const void *data, uint64_t n_byte
   return SEER_OK;
 }
 
-seer_status seer_weight_file_add(
+static seer_status add(
     seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset) {
   uint64_t hash = seer_hash_bytes(data, n_bytes, 1), second = seer_hash_bytes(data, n_bytes, 2),
            found = 0;
@@ -104,14 +131,33 @@ seer_status seer_weight_file_add(
   return put(file, data, n_bytes);
 }
 
+seer_status seer_weight_file_add(
+    seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset) {
+  if (file->known) {
+    *out_offset = recall(file).offset;
+    return SEER_OK;
+  }
+  SEER_TRY(add(file, data, n_bytes, out_offset));
+  note(file, *out_offset, n_bytes);
+  return SEER_OK;
+}
+
 seer_status seer_weight_file_finish(
     seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash) {
+  if (file->known) {
+    SEER_ASSERT(file->answers.n == file->known->n, "%zu of %zu weights were asked for",
+        file->answers.n, file->known->n);
+    *out_bytes = file->known->n_bytes;
+    *out_hash = file->known->hash;
+    return SEER_OK;
+  }
   const uint8_t zeros[SEER_PLAN_ALIGN] = {0};
   SEER_TRY(put(file, zeros, (SEER_PLAN_ALIGN - file->n_bytes % SEER_PLAN_ALIGN) % SEER_PLAN_ALIGN));
   seer_weights_header header = {SEER_WEIGHTS_MAGIC, SEER_PLAN_VERSION, SEER_PLAN_ALIGN,
       file->n_bytes, XXH3_64bits_digest(file->state)};
-  *out_bytes = header.n_bytes;
-  *out_hash = header.hash;
+  *out_bytes = file->answers.n_bytes = header.n_bytes;
+  *out_hash = file->answers.hash = header.hash;
+  file->answers.place = file->place;
   FILE *stream = file->stream;
   file->stream = NULL;
   bool is_written =
@@ -187,7 +233,7 @@ static seer_status add_packed(seer_weight_file *file, const seer_pack *pack,
   if (!packed)
     return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of packed weights", *out_bytes);
   seer_pack_fill(pack, buf, data, packed);
-  seer_status status = seer_weight_file_add(file, packed, *out_bytes, out_offset);
+  seer_status status = add(file, packed, *out_bytes, out_offset);
   free(packed);
   return status;
 }
@@ -235,7 +281,7 @@ static seer_status add_packed_constant(seer_weight_file *file, const seer_graph 
   return SEER_OK;
 }
 
-seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph,
+static seer_status make_weight(seer_weight_file *file, const seer_graph *graph,
     const seer_step *step, const seer_sketch *sketch, const seer_kernel_arg *arg,
     uint64_t *out_offset, uint64_t *out_bytes) {
   const seer_dag *dag = sketch->dag;
@@ -247,14 +293,27 @@ seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph,
     return add_packed_constant(
         file, graph, step->value_of_buf[source], buf, arg->pack, out_offset, out_bytes);
   if (buf->kind != SEER_BUF_STAGE)
-    return seer_weight_file_add(
-        file, constant_data(graph, step->value_of_buf[source], buf), *out_bytes, out_offset);
+    return add(file, constant_data(graph, step->value_of_buf[source], buf), *out_bytes, out_offset);
   void *values = NULL;
   seer_status status = evaluate(file, graph, step, dag, source, &values);
   if (!status && is_packed)
     status = add_packed(file, arg->pack, buf, values, out_offset, out_bytes);
   else if (!status)
-    status = seer_weight_file_add(file, values, *out_bytes, out_offset);
+    status = add(file, values, *out_bytes, out_offset);
   free(values);
   return status;
+}
+
+seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph,
+    const seer_step *step, const seer_sketch *sketch, const seer_kernel_arg *arg,
+    uint64_t *out_offset, uint64_t *out_bytes) {
+  if (file->known) {
+    seer_weight_place place = recall(file);
+    *out_offset = place.offset;
+    *out_bytes = place.n_bytes;
+    return SEER_OK;
+  }
+  SEER_TRY(make_weight(file, graph, step, sketch, arg, out_offset, out_bytes));
+  note(file, *out_offset, *out_bytes);
+  return SEER_OK;
 }

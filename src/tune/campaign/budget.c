@@ -1,6 +1,7 @@
 // budget.c - options -> a budget; what was used of it -> whether to go on. The contract: budget.h.
 #include "tune/campaign/budget.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "tune/campaign/events.h"
@@ -32,6 +33,22 @@ seer_budget seer_budget_of(const seer_context *c) {
   return budget;
 }
 
+#define LEAST_SHARE 0.5  // of the budget, that is the campaign's whatever the end takes
+
+void seer_campaign_keep_for_end(
+    seer_campaign *s, double before_s, seer_campaign_end end_s, void *user) {
+  s->kept.before_s = before_s;
+  s->kept.end_s = end_s;
+  s->kept.user = user;
+}
+
+double seer_campaign_time_s(const seer_campaign *s) {
+  double all_s = s->budget.time_s;
+  if (all_s <= 0 || !s->kept.end_s) return all_s;
+  double end_s = s->kept.end_s(s->kept.user, s->totals.estimated_s, s->totals.untuned_s);
+  return fmax(all_s - s->kept.before_s - end_s, LEAST_SHARE * all_s);
+}
+
 static const char *why_done(const seer_campaign *s) {
   seer_campaign_totals now;
   seer_campaign_get_totals(s, &now);
@@ -54,7 +71,8 @@ const char *seer_campaign_why_end(
   if (s->events.fault) return "something went wrong; what is known is kept";
   if (b->is_none) return "the budget is no trials";
   if (b->trials && s->totals.trials >= b->trials) return "the budget of trials is used up";
-  if (b->time_s > 0 && elapsed + reserve_s >= b->time_s) return "the time budget is used up";
+  if (b->time_s > 0 && elapsed + reserve_s >= seer_campaign_time_s(s))
+    return "the time budget is used up";
   if (b->target_latency_s > 0 && s->totals.estimated_s <= b->target_latency_s)
     return "the target latency is reached";
   if (b->early_stopping && s->totals.trials - trials_of_best >= b->early_stopping)

@@ -9,6 +9,9 @@
 // when it is done (SEER_DONE_BELOW), unless a preset was asked for.
 seer_budget seer_budget_of(const seer_context *context);
 
+// Of a budget of time, what is the campaign's; 0: no limit.
+double seer_campaign_time_s(const seer_campaign *campaign);
+
 // NULL: it is worth going on. Texts are the campaign's.
 //   reserve_s       of a budget of time, for what comes after the search
 //   trials_of_best  trials when the estimate became better the last time

@@ -106,6 +106,11 @@ struct seer_campaign {
   seer_families families;  // whose tasks are relatives
   seer_space_kind space;
   seer_budget budget;
+  struct {
+    double before_s;
+    seer_campaign_end end_s;  // NULL: all of the budget is the campaign's
+    void *user;
+  } kept;
   seer_campaign_task *task;
   seer_schedule_state state;
   seer_campaign_totals totals;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tune/campaign/budget.h"
 #include "tune/campaign/inside.h"
 
 // Reserved at the end of a time budget for holding winners against untuned ones: what their finals
@@ -75,7 +76,7 @@ seer_finals_list seer_campaign_list_finals(const seer_campaign *s, seer_arena *a
 }
 
 double seer_campaign_acceptance_s(const seer_campaign *s) {
-  double budget_s = s->budget.time_s;
+  double budget_s = seer_campaign_time_s(s);
   uint32_t trials = s->budget.trials ? s->budget.trials : s->totals.trials;
   if (budget_s <= 0) return fmin(ACCEPT_LEAST_S, ACCEPT_S_PER_TRIAL * trials);
   // Of what was measured so far, with the contenders that each task usually has and with the least.

@@ -28,7 +28,7 @@ static const char *in_folder(const world *w, const char *name) {
 
 static seer_status build(world *w, int which, const char *folder) {
   return seer_choice_build(
-      w->context, w->network[which], w->choices[which], SEER_BUILD_LIBRARY, folder);
+      w->context, w->network[which], w->choices[which], SEER_BUILD_LIBRARY, NULL, folder);
 }
 
 static void open_world(world *w) {

@@ -253,7 +253,7 @@ static void a_tuning_survives_them_all(void **state) {
   seer_choice choices[8];
   assert_true(w.network->n_task <= SEER_COUNT_OF(choices));
   seer_campaign_choices(campaign, choices);
-  must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY,
+  must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY, NULL,
       seer_os_path_join(w.arena, w.folder, "out")));
   seer_campaign_destroy(campaign);
   seer_records_close(records);

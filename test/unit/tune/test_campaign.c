@@ -14,6 +14,7 @@
 #include "support/test.h"
 #include "support/test_target.h"
 #include "tune/campaign.h"
+#include "tune/campaign/budget.h"
 
 typedef struct {
   seer_context *context;
@@ -485,6 +486,46 @@ static void test_until_done_or_a_budget(void **state) {
   }
 }
 
+typedef struct {
+  double end_s, estimated_s, untuned_s;  // what the end takes; what it was asked with
+} told_end;
+
+static double tell_end(void *user, double estimated_s, double untuned_s) {
+  told_end *end = user;
+  end->estimated_s = estimated_s;
+  end->untuned_s = untuned_s;
+  return end->end_s;
+}
+
+// Of a budget of time what comes before the campaign and behind it is taken off, but half is left.
+static void test_a_budget_keeps_time_for_the_end(void **state) {
+  (void)state;
+  static const struct {
+    const char *budget;
+    double before_s, end_s, left_s;
+  } cases[] = {{"100s", 0, 0, 100}, {"100s", 2, 8, 90}, {"100s", 30, 19, 51}, {"100s", 30, 21, 50},
+      {"100s", 200, 1000, 50}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    world w;
+    open_world(&w, "mlp", "seer", "60");
+    must(seer_context_set(w.context, "time-budget", cases[i].budget));
+    seer_campaign *campaign;
+    must(seer_campaign_create(w.context, w.network, NULL, "test", &campaign));
+    assert_true(seer_campaign_time_s(campaign) == 100);
+    told_end end = {.end_s = cases[i].end_s};
+    seer_campaign_keep_for_end(campaign, cases[i].before_s, tell_end, &end);
+    assert_true(fabs(seer_campaign_time_s(campaign) - cases[i].left_s) < 1e-9);
+    must(seer_campaign_run(campaign));
+    seer_campaign_totals totals;
+    seer_campaign_get_totals(campaign, &totals);
+    (void)seer_campaign_time_s(campaign);
+    assert_true(end.estimated_s == totals.estimated_s && end.untuned_s == totals.untuned_s);
+    assert_true(end.estimated_s < end.untuned_s);
+    seer_campaign_destroy(campaign);
+    close_world(&w);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
       cmocka_unit_test(test_policies_use_their_trials), cmocka_unit_test(test_models_of_policies),
@@ -493,6 +534,7 @@ int main(void) {
       cmocka_unit_test(test_records_of_a_similar_machine_come_first),
       cmocka_unit_test(test_records_of_other_shapes_are_tried),
       cmocka_unit_test(test_several_sets_of_shapes), cmocka_unit_test(test_until_done),
-      cmocka_unit_test(test_until_done_or_a_budget)};
+      cmocka_unit_test(test_until_done_or_a_budget),
+      cmocka_unit_test(test_a_budget_keeps_time_for_the_end)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

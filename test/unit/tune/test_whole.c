@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
+#include "base/rng.h"
 #include "choose/choose.h"
 #include "choose/tables.h"
 #include "record/sound.h"
@@ -23,6 +25,7 @@ typedef struct {
   seer_network *network;
   seer_records *records;
   int64_t target, campaign;
+  seer_build_kept *kept;
 } world;
 
 // Three tasks, the heaviest of them of two steps. What is tested compiles a network a dozen times.
@@ -74,9 +77,11 @@ static void open_world(world *w) {
   must(seer_records_open(w->context, in_folder(w, "r.sqlite"), &w->records));
   must(seer_records_target(w->records, seer_context_target(w->context), &w->target));
   must(seer_records_campaign(w->records, w->context, "m", "seer", &w->campaign));
+  w->kept = seer_build_kept_create();
 }
 
 static void close_world(world *w) {
+  seer_build_kept_destroy(w->kept);
   seer_records_close(w->records);
   seer_graph_close(w->network->graph);
   must(seer_os_remove_tree(w->folder));
@@ -168,12 +173,13 @@ static void expect_shares(const seer_network *network, const seer_alone *alone, 
 static seer_verdict_report hold(
     world *w, seer_choice *choices, bool has_records, const uint32_t *slow) {
   const char *out = in_folder(w, "out");
-  must(seer_choice_build(w->context, w->network, choices, SEER_BUILD_LIBRARY, out));
+  must(seer_choice_build(w->context, w->network, choices, SEER_BUILD_LIBRARY, w->kept, out));
   seer_whole whole = {.context = w->context,
       .network = w->network,
       .records = has_records ? w->records : NULL,
       .campaign = w->campaign,
       .folder = out,
+      .kept = w->kept,
       .seconds = 0.1,
       .choices = choices,
       .contest = made_up,
@@ -202,6 +208,12 @@ static seer_verdict_report hold_with_slow_winner(world *w, bool has_records) {
   return report;
 }
 
+// Of three tasks one is not as in the untuned library; the last build has no task of its own, and
+// one after a task has fallen back neither.
+static void expect_kept(const world *w, uint32_t n_builds) {
+  assert_int_equal(seer_build_kept_found(w->kept), 2 + 3 * (n_builds - 2));
+}
+
 static void test_a_slow_winner_falls_back(void **state) {
   (void)state;
   world w;
@@ -210,9 +222,10 @@ static void test_a_slow_winner_falls_back(void **state) {
   assert_true(report.is_all && report.n_pairs == 0 && report.speedup == 1);
   // compile, as it is by default.
   const char *again = in_folder(&w, "again");
-  must(
-      seer_choice_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
+  must(seer_choice_build(
+      w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, NULL, again));
   expect_same_files(in_folder(&w, "out"), again, w.arena);
+  expect_kept(&w, 4);
   close_world(&w);
 }
 
@@ -225,9 +238,66 @@ static void test_tasks_have_times_of_the_network(void **state) {
   for (uint32_t k = 0; k < w.network->n_task; k++) assert_true(choices[k].network_seconds == 0);
   hold(&w, choices, true, NULL);
   const char *again = in_folder(&w, "again");
-  must(
-      seer_choice_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
+  must(seer_choice_build(
+      w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, NULL, again));
   expect_same_files(in_folder(&w, "out"), again, w.arena);
+  expect_kept(&w, 3);
+  close_world(&w);
+}
+
+static uint64_t file_of_weights(const world *w, const char *folder) {
+  seer_os_file_id id;
+  seer_os_identify(seer_os_path_join(w->arena, in_folder(w, folder), "weights.bin"), &id);
+  return id.file;
+}
+
+// Weights are another library's where all kernels are, and that has its weights still.
+static void test_weights_are_linked(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  const seer_choice *plain = choose(&w, NULL, 1);
+  static const char *const folders[] = {"made", "kept", "cut", "later"};
+  for (size_t i = 0; i < SEER_COUNT_OF(folders); i++) {
+    must(seer_choice_build(w.context, w.network, plain, SEER_BUILD_LIBRARY, i > 0 ? w.kept : NULL,
+        in_folder(&w, folders[i])));
+    expect_same_files(in_folder(&w, "made"), in_folder(&w, folders[i]), w.arena);
+    if (i == 1) continue;
+    bool is_linked = file_of_weights(&w, folders[i]) == file_of_weights(&w, "kept");
+    assert_int_equal(is_linked, i == 2);
+    if (i != 2) continue;
+    // Both names are of one file, which is shorter from here on.
+    assert_int_equal(
+        truncate(seer_os_path_join(w.arena, in_folder(&w, "kept"), "weights.bin"), 64), 0);
+  }
+  assert_int_equal(seer_build_kept_found(w.kept), 6);
+  close_world(&w);
+}
+
+// Kernels that read them packed otherwise have weights of their own.
+static void test_packed_otherwise_they_are_made(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_choice *choices = choose(&w, NULL, 1), *drawn = &choices[heaviest(w.network)];
+  must(seer_choice_build(
+      w.context, w.network, choices, SEER_BUILD_LIBRARY, w.kept, in_folder(&w, "first")));
+  seer_rng rng;
+  seer_rng_init(&rng, 1);
+  uint32_t n_other = 0;
+  for (int k = 0; k < 8; k++) {
+    uint32_t sketch = (uint32_t)seer_rng_below(&rng, drawn->sketches->n);
+    seer_schedule schedule;
+    if (seer_schedule_sample(drawn->sketches, sketch, &rng, &schedule, NULL) != SEER_REJECT_NONE)
+      continue;
+    drawn->schedule = schedule;
+    const char *alone = in_folder(&w, "alone"), *kept = in_folder(&w, "kept");
+    must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY, NULL, alone));
+    must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY, w.kept, kept));
+    expect_same_files(alone, kept, w.arena);
+    n_other += file_of_weights(&w, "kept") != file_of_weights(&w, "first");
+  }
+  assert_true(n_other >= 2);
   close_world(&w);
 }
 
@@ -248,7 +318,7 @@ static void test_what_seems_slower_is_looked_at_again(void **state) {
   plant(&w, lightest(w.network));
   seer_choice *choices = choose(&w, w.records, 2);
   const char *out = in_folder(&w, "out");
-  must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY, out));
+  must(seer_choice_build(w.context, w.network, choices, SEER_BUILD_LIBRARY, NULL, out));
   // Too few pairs to say so, and enough; a short look, and the longest that there is.
   unlucky moments[] = {{5, 3, 0}, {11, 11, 0}};
   double seconds[] = {0.1, 3};
@@ -292,8 +362,9 @@ static void test_a_contest_tells_which_is_slow(void **state) {
   seer_choice *plain;
   must(seer_plain_choices(w.context, w.network, w.arena, &plain));
   const char *slow = in_folder(&w, "slow"), *fast = in_folder(&w, "fast");
-  must(seer_choice_build(w.context, w.network, plain, SEER_BUILD_LIBRARY, slow));
-  must(seer_choice_build(w.context, w.network, choose(&w, NULL, 1), SEER_BUILD_LIBRARY, fast));
+  must(seer_choice_build(w.context, w.network, plain, SEER_BUILD_LIBRARY, NULL, slow));
+  must(
+      seer_choice_build(w.context, w.network, choose(&w, NULL, 1), SEER_BUILD_LIBRARY, NULL, fast));
   seer_contest_times times = {.task = SEER_NEW_ARRAY(w.arena, seer_pairs, n_task)};
   for (int turned = 0; turned < 2; turned++) {
     seer_contest contest = {w.context, w.network, turned ? fast : slow, turned ? slow : fast, 0.1};
@@ -321,6 +392,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_slow_winner_falls_back),
       cmocka_unit_test(test_tasks_have_times_of_the_network),
+      cmocka_unit_test(test_weights_are_linked),
+      cmocka_unit_test(test_packed_otherwise_they_are_made),
       cmocka_unit_test(test_so_it_does_without_records),
       cmocka_unit_test(test_what_seems_slower_is_looked_at_again),
       cmocka_unit_test(test_a_contest_tells_which_is_slow),
