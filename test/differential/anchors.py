@@ -165,7 +165,8 @@ def batch_norm(m):
     c = m.size(33)
     shape = [m.whole(1, 3), c] + m.shape(0, 3, 200)
     x = m.input(shape, elem)
-    p = [m.weight([c], elem, lo=0.2, hi=2), m.weight([c], elem, lo=-1, hi=1), m.weight([c], elem, lo=-1, hi=1), m.weight([c], elem, lo=0.3, hi=2)]
+    scale, moment = (m.type("T1", F), m.type("T2", F)) if opset >= 15 else (elem, elem)
+    p = [m.weight([c], scale, lo=0.2, hi=2), m.weight([c], scale, lo=-1, hi=1), m.weight([c], moment, lo=-1, hi=1), m.weight([c], moment, lo=0.3, hi=2)]
     m.out(m.node([x] + p, epsilon=m.pick([None, 1e-3])))
     m.judged("conditioned", 8, 24)
 

@@ -37,6 +37,9 @@ program = os.path.join(os.path.dirname(importlib.util.find_spec("familyseer").or
 os.execv(program, [program, *sys.argv[1:]])
 """
 
+# How torch.compile(..., backend="familyseer") finds it.
+ENTRY_POINTS = "[torch_dynamo_backends]\nfamilyseer = familyseer.torch:backend\n"
+
 
 def read(path):
     with open(path, "rb") as f:
@@ -52,6 +55,10 @@ Summary: Finds fast code for a trained network (ONNX) by measuring on your machi
 License: Apache-2.0
 Requires-Python: >=3.9
 Requires-Dist: numpy
+Provides-Extra: torch
+Requires-Dist: torch>=2.6; extra == "torch"
+Requires-Dist: onnx; extra == "torch"
+Requires-Dist: onnxscript; extra == "torch"
 Classifier: Programming Language :: Python :: 3
 Classifier: Operating System :: POSIX :: Linux
 Description-Content-Type: text/markdown
@@ -88,13 +95,18 @@ def contents(build, licence_of_xgboost, version):
     for name in ("familyseer.h", "familyseer.hpp", "runtime.h"):
         yield f"{package}/include/seer/{name}", read(os.path.join(ROOT, "include", "seer", name)), False
     yield f"{package}/_runtime.py", read(os.path.join(ROOT, "python", "familyseer.py")), False
-    for name in ("__init__.py", "__main__.py", "_tune.py"):
-        yield f"{package}/{name}", read(os.path.join(ROOT, "python", "package", name)), False
+    modules = os.path.join(ROOT, "python", "package")
+    for where, folders, names in os.walk(modules):
+        folders[:] = sorted(f for f in folders if f != "__pycache__")
+        for name in sorted(n for n in names if n.endswith(".py")):
+            path = os.path.join(where, name)
+            yield f"{package}/{os.path.relpath(path, modules)}", read(path), False
     yield f"{package}/py.typed", b"", False
     yield f"familyseer-{version}.data/scripts/familyseer", SCRIPT.encode(), True
     yield f"{info}/licenses/LICENSE", read(os.path.join(ROOT, "LICENSE")), False
     for name, text in notices(licence_of_xgboost).items():
         yield f"{info}/licenses/{name}", text, False
+    yield f"{info}/entry_points.txt", ENTRY_POINTS.encode(), False
     yield f"{info}/METADATA", metadata(version).encode(), False
     yield f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: familyseer\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode(), False
 

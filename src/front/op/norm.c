@@ -2,7 +2,9 @@
 // statistics are reductions into helper stages; the last stage applies them.
 #include "front/sized.h"
 
-// ---- BatchNormalization: (x - mean) * (scale / sqrt(var + epsilon)) + bias, along dimension 1
+// ---- BatchNormalization: (x - mean) * (scale / sqrt(var + epsilon)) + bias, along dimension 1.
+// Statistics, scale and bias may be of float types of their own (a network in bf16 keeps them in
+// f32): it is computed in the widest.
 
 static seer_status infer_batch_norm(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -18,7 +20,7 @@ static seer_status infer_batch_norm(
   for (uint32_t k = 1; k < 5; k++) {
     const seer_value *stat = NULL;
     SEER_TRY(seer_op_in(graph, node, k, &stat));
-    SEER_TRY(seer_op_same_dtype(x, stat, k));
+    SEER_TRY(seer_op_want_float(stat, k));
     // One for each channel, or (spatial = 0, before opset 9) for each element but of the batch.
     bool fits = stat->rank == n_dim;
     for (uint32_t d = 0; fits && d < n_dim; d++) fits = stat->dim[d] == x->dim[1 + d];
@@ -43,15 +45,23 @@ static seer_status emit_batch_norm(seer_emit *emit, const seer_node *node) {
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr x = seer_emit_load(emit, node, 0, at), stat[5];
-  for (uint32_t k = 1; k < 5; k++) stat[k] = seer_emit_load(emit, node, k, &at[1]);
-  seer_expr epsilon = seer_op_num(emit, dtype, seer_node_attr_f(node, "epsilon", 1e-5));
+  bool has_f64 = dtype == SEER_DTYPE_F64;
+  for (uint32_t k = 1; k < 5; k++) {
+    stat[k] = seer_emit_load(emit, node, k, &at[1]);
+    has_f64 |= seer_emit_in(emit, node, k)->dtype == SEER_DTYPE_F64;
+  }
+  seer_dtype wide = has_f64 ? SEER_DTYPE_F64 : SEER_DTYPE_F32;
+  x = seer_expr_cast(&emit->dag->expr, wide, x);
+  for (uint32_t k = 1; k < 5; k++) stat[k] = seer_expr_cast(&emit->dag->expr, wide, stat[k]);
+  seer_expr epsilon = seer_op_num(emit, wide, seer_node_attr_f(node, "epsilon", 1e-5));
   seer_expr deviation =
       seer_op_1(emit, SEER_EXPR_SQRT, seer_op_2(emit, SEER_EXPR_ADD, stat[4], epsilon));
   seer_expr factor = seer_op_2(emit, SEER_EXPR_DIV, stat[1], deviation);
   seer_expr body =
       seer_op_2(emit, SEER_EXPR_MUL, seer_op_2(emit, SEER_EXPR_SUB, x, stat[3]), factor);
-  seer_emit_body(
-      emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_ADD, body, stat[2]));
+  seer_expr y = seer_op_2(emit, SEER_EXPR_ADD, body, stat[2]);
+  y = seer_expr_cast(&emit->dag->expr, seer_dtype_computed(dtype), y);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, y);
   return SEER_OK;
 }
 

@@ -66,6 +66,11 @@ static uint32_t add(op_case *c, seer_dtype dtype, uint32_t rank, const int64_t *
       t->v[i] = (double)seer_rng_range(&c->rng, -9, 9);
     else
       t->v[i] = (double)(float)(seer_rng_f64(&c->rng) * 4 - 2);
+    if (!values && seer_dtype_is_float(dtype)) {
+      double stored;
+      seer_dtype_store_f64(dtype, &stored, 0, t->v[i]);
+      t->v[i] = seer_dtype_load_f64(dtype, &stored, 0);
+    }
   }
   char *name = seer_arena_printf(c->arena, "in/%u:x", k);  // not a name of the DAG's text form
   if (is_const) {

@@ -4,10 +4,9 @@
 
 #include "op_case.h"
 
-static void test_batch_norm(void **state) {
-  (void)state;
+static void batch_norm(seer_dtype dtype) {
   op_case *c = case_open("BatchNormalization", 15);
-  case_in(c, SEER_DTYPE_F32, DIMS(2, 5, 3, 4));
+  case_in(c, dtype, DIMS(2, 5, 3, 4));
   for (int k = 0; k < 4; k++) case_weight(c, SEER_DTYPE_F32, DIMS(5));
   float *var = (float *)(uintptr_t)seer_graph_value(c->graph, c->in[4])->constant->data;
   for (int i = 0; i < 5; i++) c->x[4].v[i] = (double)(var[i] = fabsf(var[i]) + 0.5f);
@@ -18,10 +17,21 @@ static void test_batch_norm(void **state) {
     int64_t ch = i / 12 % 5;
     expected[i] =
         (c->x[0].v[i] - c->x[3].v[ch]) / sqrt(c->x[4].v[ch] + 1e-3) * c->x[1].v[ch] + c->x[2].v[ch];
+    double stored;
+    seer_dtype_store_f64(dtype, &stored, 0, expected[i]);
+    expected[i] = seer_dtype_load_f64(dtype, &stored, 0);
   }
   expect_values(c, 0, expected);
   case_close(c);
-  c = case_open("BatchNormalization", 15);
+}
+
+static void test_batch_norm(void **state) {
+  (void)state;
+  batch_norm(SEER_DTYPE_F32);
+  batch_norm(SEER_DTYPE_BF16);  // scale, bias and statistics stay f32
+  batch_norm(SEER_DTYPE_F16);
+  batch_norm(SEER_DTYPE_F64);
+  op_case *c = case_open("BatchNormalization", 15);
   case_in(c, SEER_DTYPE_F32, DIMS(2, 5, 3, 4));
   for (int k = 0; k < 4; k++) case_weight(c, SEER_DTYPE_F32, DIMS(k == 2 ? 4 : 5));
   case_expect_error(c, "input 3 (mean) is [4], must have 1 dimensions, of 5");
