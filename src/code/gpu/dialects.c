@@ -10,6 +10,10 @@
 // fast (FP_FAST_FMAF): then the compiler may make one of a product and a sum, here alone; mad is a
 // call until late, and keeps loops from being written out. Oclgrind knows no assumptions, and is
 // left without both (SEER_UNSAID). doc/decisions, 112.
+//
+// Where the text itself is compiled for a processor (PoCL; others first make SPIR of it) a kernel
+// has another form, in which items that follow each other are lanes of vectors (spread.c): each
+// block's first item of so many does what all of them do.
 #include "code/source/internal.h"
 
 static const char opencl[] =
@@ -77,6 +81,43 @@ static const char opencl[] =
     "#endif\n"
     "#ifndef ITEMS\n"
     "#define ITEMS(n) ((void)0)\n"
+    "#endif\n"
+    "#if defined(__x86_64__) || defined(__aarch64__)\n"
+    "#define ITEMS_ARE_LANES\n"
+    "typedef float8 f32x8;\n"
+    "typedef float16 f32x16;\n"
+    "typedef int8 i32x8;\n"
+    "typedef int16 i32x16;\n"
+    "#define LOAD_ITEMS(n, pointer) vload##n(0, (const __global f32 *)(pointer))\n"
+    "#define STORE_ITEMS(n, pointer, value) vstore##n(value, 0, (__global f32 *)(pointer))\n"
+    "#define FROM __global const char *\n"
+    "#define INTO __global char *\n"
+    "HELPER f32x4 load_apart_f32x4(FROM p, i32 by) {\n"
+    "  return (f32x4)(*(__global const f32 *)p, *(__global const f32 *)(p + by), \\\n"
+    "      *(__global const f32 *)(p + 2 * by), *(__global const f32 *)(p + 3 * by));\n"
+    "}\n"
+    "HELPER void store_apart_f32x4(INTO p, i32 by, f32x4 x) {\n"
+    "  *(__global f32 *)p = x.s0;\n"
+    "  *(__global f32 *)(p + by) = x.s1;\n"
+    "  *(__global f32 *)(p + 2 * by) = x.s2;\n"
+    "  *(__global f32 *)(p + 3 * by) = x.s3;\n"
+    "}\n"
+    "#define APART(n, half) \\\n"
+    "  HELPER f32x##n load_apart_f32x##n(FROM p, i32 by) { \\\n"
+    "    return (f32x##n)( \\\n"
+    "        load_apart_f32x##half(p, by), load_apart_f32x##half(p + half * by, by)); \\\n"
+    "  } \\\n"
+    "  HELPER void store_apart_f32x##n(INTO p, i32 by, f32x##n x) { \\\n"
+    "    store_apart_f32x##half(p, by, x.lo); \\\n"
+    "    store_apart_f32x##half(p + half * by, by, x.hi); \\\n"
+    "  }\n"
+    "APART(8, 4)\n"
+    "APART(16, 8)\n"
+    "#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)\n"
+    "#define FMULADD_ITEMS(a, b, c) fma(a, b, c)\n"
+    "#else\n"
+    "#define FMULADD_ITEMS(a, b, c) ((a) * (b) + (c))\n"
+    "#endif\n"
     "#endif\n"
     "#ifdef cl_khr_fp64\n"
     "typedef double f64;\n"
@@ -205,6 +246,9 @@ static const seer_source_frame frame_opencl = {
         "  (void)part, (void)item;\n",
     .global = "__global ",
     .group = "__local ",
+    .spread = "#ifdef ITEMS_ARE_LANES\n  if (item % $N != 0) return;\n",
+    .single = "#else\n",
+    .end = "#endif\n",
     .loop = ""};
 
 static const seer_source_frame frame_cuda = {

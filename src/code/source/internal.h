@@ -7,6 +7,7 @@
 //   literal.c    names of types, constants
 //   facts.c      which values are used, how masks are kept, where slots are cut into variables
 //   ../gpu/ranges.c    of items' code, which indices are of 32 bits
+//   ../gpu/spread.c    of items' code, whether items can be lanes of vectors
 //   ../gpu/frame.c     the frame of a kernel whose parts are blocks of items
 //   c.c          plain C17: helpers on one lane
 //   ../gpu/dialects.c  OpenCL C and CUDA C
@@ -33,6 +34,9 @@ typedef struct {
   const char *numbers;  // of the block and of the item
   // in front of the type of a pointer to an argument, to a block's memory
   const char *global, *group;
+  // What stands around the code of a phase for items as lanes, $N of them, in front of an item's
+  // own, and behind that; NULL: there is none
+  const char *spread, *single, *end;
   const char *loop;  // in front of each loop: a compiler writes out none that the schedule did not
 } seer_source_frame;
 // Of such a dialect an item computes on one lane; loads and stores have several, which are taken
@@ -62,6 +66,10 @@ typedef struct {
   // An i64 that is written as i32; an instruction that takes all its i64 as such (a MOVE: whose
   // bytes fit, too).
   bool is_short, takes_short;
+  // Where items are lanes: a value for each; a STORE: to each one's own place. Accesses: bytes from
+  // an item's to the next one's
+  bool is_spread;
+  int64_t apart;
 } seer_source_fact;
 
 // A piece of a slot: accesses to different pieces share no byte.
@@ -71,7 +79,7 @@ typedef struct {
   // What it is a variable of; VOID: of bytes, as accesses of different types overlap
   seer_vec_elem elem;
   uint32_t lanes;
-  bool is_read;
+  bool is_read, is_spread;
 } seer_source_piece;
 
 typedef struct {
@@ -82,6 +90,7 @@ typedef struct {
   seer_text *text;
   uint32_t indent;
   uint32_t n_name;  // values that have one
+  uint32_t n_spread;  // items that are lanes; 0: none
   seer_source_fact *fact;
   size_t n_order, cap_order;
   uint32_t *order;  // the instructions of the phase, as they stand
@@ -135,6 +144,13 @@ bool seer_source_is_of_group(const seer_source *s, seer_vec pointer);
 // is_short and takes_short of s->phase; behind seer_source_find_facts.
 void seer_source_find_short(seer_source *s, uint32_t phase);
 
+// ---- ../gpu/spread.c
+// is_spread of s->phase, and of its pieces; behind seer_source_find_short. How many items are
+// lanes; 0: it has no such form.
+uint32_t seer_source_spread(seer_source *s, uint32_t phase);
+// Of a row of INSERTs: the value of each lane. False: not all lanes are put.
+bool seer_source_row(const seer_source *s, seer_vec v, seer_vec *out_lanes);
+
 // ---- ../gpu/frame.c
 // From the kernel's name to where its slots are declared, and the end of its arguments.
 void seer_source_begin_items(seer_source *s, uint32_t phase);
@@ -148,6 +164,10 @@ const char *seer_source_lanes(
     seer_source *s, const char *type, const char *const *one, uint32_t lanes);
 // The right side of a value's definition.
 const char *seer_source_value(seer_source *s, seer_vec v);
+// Whether a value of that operator can be spread.
+bool seer_source_has_spread(const seer_vec_node *node);
+// `text` as so many lanes, where `v` is one.
+const char *seer_source_widened(const seer_source *s, seer_vec v, const char *text);
 
 // ---- c.c: what all C has: types, and helpers on one lane.
 void seer_source_put_scalars(seer_text *text);

@@ -71,6 +71,9 @@ static const char *type_name(const seer_source *s, const seer_vec_node *value) {
 
 // Of the variable that a value is kept in.
 static const char *value_type(const seer_source *s, uint32_t id) {
+  if (s->fact[id].is_spread)
+    return seer_arena_printf(
+        s->arena, "%sx%u", s->code->node[id].elem == SEER_VEC_I1 ? "i32" : "f32", s->n_spread);
   return s->fact[id].is_short ? "i32" : type_name(s, &s->code->node[id]);
 }
 
@@ -84,11 +87,56 @@ static const char *otherwise(seer_source *s, seer_vec v) {
   return seer_source_lanes(s, type_name(s, node), one, node->lanes);
 }
 
+static const char *load_items(seer_source *s, const char *pointer, int64_t apart) {
+  return apart == 4 ? seer_arena_printf(s->arena, "LOAD_ITEMS(%u, %s)", s->n_spread, pointer)
+                    : seer_arena_printf(s->arena, "load_apart_f32x%u(%s, %" PRId64 ")", s->n_spread,
+                          pointer, apart);
+}
+
+static void put_store_items(seer_source *s, const char *pointer, int64_t apart, seer_vec value) {
+  const char *all = seer_source_widened(s, value, seer_source_operand(s, value));
+  if (apart == 4)
+    seer_text_printf(s->text, "STORE_ITEMS(%u, %s, %s);\n", s->n_spread, pointer, all);
+  else
+    seer_text_printf(
+        s->text, "store_apart_f32x%u(%s, %" PRId64 ", %s);\n", s->n_spread, pointer, apart, all);
+}
+
+static const char *lane_pointer(seer_source *s, seer_vec pointer, int64_t lane) {
+  return seer_arena_printf(
+      s->arena, "MOVE(%s, %" PRId64 ")", seer_source_pointer(s, pointer), 4 * lane);
+}
+
+// A lane of what each item has loaded several of.
+static const char *extract_spread(seer_source *s, const seer_vec_node *node) {
+  const seer_vec_node *all = seer_source_at(s, node->arg[0]);
+  return load_items(s, lane_pointer(s, all->arg[0], node->imm), s->fact[node->arg[0].i].apart);
+}
+
+static void put_store_spread(seer_source *s, const seer_vec_node *node) {
+  uint32_t lanes = seer_source_at(s, node->arg[1])->lanes;
+  int64_t apart = s->fact[node - s->code->node].apart;
+  seer_vec lane[SEER_SOURCE_MAX_LANES] = {node->arg[1]};
+  if (lanes > 1) (void)seer_source_row(s, node->arg[1], lane);
+  for (uint32_t l = 0; l < lanes; l++) {
+    if (l > 0) begin_line(s);
+    put_store_items(s, lane_pointer(s, node->arg[0], l), apart, lane[l]);
+  }
+}
+
+static const char *load_spread(seer_source *s, const seer_vec_node *node, const char *pointer) {
+  const char *all = load_items(s, pointer, s->fact[node - s->code->node].apart);
+  if (node->op == SEER_VEC_LOAD) return all;
+  return seer_arena_printf(s->arena, "%s ? %s : %s", seer_source_operand(s, node->arg[1]), all,
+      seer_source_widened(s, node->arg[2], seer_source_operand(s, node->arg[2])));
+}
+
 static const char *load(seer_source *s, const seer_vec_node *node) {
   const char *pointer, *type = type_name(s, node);
   uint32_t align;
   const char *variable = variable_of(s, node, &pointer, &align);
   if (variable) return variable;
+  if (s->fact[node - s->code->node].is_spread) return load_spread(s, node, pointer);
   const char *word = access_word(s, "LOAD", node->arg[0]);
   if (node->op == SEER_VEC_LOAD)
     return seer_arena_printf(s->arena, "%s(%s, %u, %s)", word, type, align, pointer);
@@ -109,6 +157,10 @@ static const char *look_up(seer_source *s, const seer_vec_node *node) {
 }
 
 static void put_store(seer_source *s, const seer_vec_node *node) {
+  if (s->fact[node - s->code->node].is_spread) {
+    put_store_spread(s, node);
+    return;
+  }
   const seer_vec_node *value = seer_source_accessed(s, node);
   const char *pointer, *type = type_name(s, value), *text = seer_source_operand(s, node->arg[1]);
   uint32_t align;
@@ -134,6 +186,7 @@ static void give_name(seer_source *s, uint32_t id) { s->fact[id].number = ++s->n
 static bool is_in_place(const seer_source *s, uint32_t id) {
   const seer_vec_node *node = &s->code->node[id];
   int64_t by;
+  if (s->fact[id].is_spread && node->lanes > 1) return true;
   switch ((int)node->op) {
     case SEER_VEC_PART:
     case SEER_VEC_ITEM:
@@ -185,6 +238,8 @@ static void put_value(seer_source *s, uint32_t id) {
     text = kept(s, id, load(s, node));
   else if (node->op == SEER_VEC_LOOKUP)
     text = look_up(s, node);
+  else if (node->op == SEER_VEC_EXTRACT && s->fact[id].is_spread)
+    text = extract_spread(s, node);
   else
     text = seer_source_value(s, v);
   if (node->elem == SEER_VEC_PTR)
@@ -353,6 +408,8 @@ static void put_slots(seer_source *s) {
     if (piece->elem == SEER_VEC_VOID)
       seer_text_printf(s->text, "  _Alignas(64) char %s[%" PRId64 "];\n", piece_name(s, piece),
           piece->end - piece->at);
+    else if (piece->is_spread)
+      seer_text_printf(s->text, "  f32x%u %s;\n", s->n_spread, piece_name(s, piece));
     else
       seer_text_printf(s->text, "  %s %s;\n", seer_source_type(s, piece->elem, piece->lanes),
           piece_name(s, piece));
@@ -373,12 +430,26 @@ static void put_body(seer_source *s) {
   put_unread(s);
 }
 
-static void put_items(seer_source *s, uint32_t phase) {
+static void find_items(seer_source *s, uint32_t phase) {
   seer_source_find_facts(s);
   seer_source_find_short(s, phase);
   s->n_name = 0;
+}
+
+static void put_items(seer_source *s, uint32_t phase) {
+  const seer_source_frame *frame = s->dialect->frame;
+  find_items(s, phase);
   seer_source_begin_items(s, phase);
+  s->n_spread = frame->spread ? seer_source_spread(s, phase) : 0;
+  if (s->n_spread > 0) {
+    const char *lanes = seer_arena_printf(s->arena, "%u", s->n_spread);
+    seer_source_put_words(s->text, frame->spread, (const char *const[]){"N", lanes, NULL});
+    put_body(s);
+    seer_text_put(s->text, frame->single);
+    find_items(s, phase);
+  }
   put_body(s);
+  if (s->n_spread > 0) seer_text_put(s->text, frame->end);
   seer_text_put(s->text, "}\n");
 }
 

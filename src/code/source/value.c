@@ -104,6 +104,29 @@ static const char *const of_lanes[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_BITCAST] = "($T)$0",
 };
 
+// Of f32 where items are lanes, by the language's own functions.
+static const char *const of_items[SEER_VEC_OP_COUNT] = {
+    [SEER_VEC_FADD] = "$0 + $1",
+    [SEER_VEC_FSUB] = "$0 - $1",
+    [SEER_VEC_FMUL] = "$0 * $1",
+    [SEER_VEC_FDIV] = "$0 / $1",
+    [SEER_VEC_FNEG] = "-$0",
+    [SEER_VEC_FMULADD] = "FMULADD_ITEMS($0, $1, $2)",
+    [SEER_VEC_FABS] = "fabs($0)",
+    [SEER_VEC_COPYSIGN] = "copysign($0, $1)",
+    [SEER_VEC_SQRT] = "sqrt($0)",
+    [SEER_VEC_FLOOR] = "floor($0)",
+    [SEER_VEC_CEIL] = "ceil($0)",
+    [SEER_VEC_FTRUNC] = "trunc($0)",
+    [SEER_VEC_ROUND] = "rint($0)",
+    [SEER_VEC_FEQ] = "$0 == $1",
+    [SEER_VEC_FLT] = "$0 < $1",
+    [SEER_VEC_FLE] = "$0 <= $1",
+    [SEER_VEC_FGT] = "$0 > $1",
+    [SEER_VEC_FGE] = "$0 >= $1",
+    [SEER_VEC_SELECT] = "$0 ? $1 : $2",
+};
+
 // On i1, where 1 is -1 with a sign: what the operators of integers come to.
 static const char *const of_truth[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_ADD] = "$0 ^ $1",
@@ -171,10 +194,17 @@ const char *seer_source_mask(seer_source *s, seer_vec v, uint32_t bits) {
       seer_source_mask_type(s, own, node->lanes), type, name);
 }
 
+const char *seer_source_widened(const seer_source *s, seer_vec v, const char *text) {
+  if (s->fact[v.i].is_spread) return text;
+  return seer_arena_printf(s->arena, "(f32x%u)(%s)", s->n_spread, text);
+}
+
 // The k-th argument; masks have `bits` bits.
 static const char *argument(seer_source *s, const seer_vec_node *node, uint32_t k, uint32_t bits) {
   bool is_mask = seer_source_is_mask(seer_source_at(s, node->arg[k]));
   const seer_source_fact *own = &s->fact[node - s->code->node];
+  if (own->is_spread && seer_source_at(s, node->arg[k])->elem == SEER_VEC_F32)
+    return seer_source_widened(s, node->arg[k], seer_source_operand(s, node->arg[k]));
   bool is_wider = node->elem == SEER_VEC_I64 && !own->is_short && s->fact[node->arg[k].i].is_short;
   if (is_wider) return seer_arena_printf(s->arena, "(i64)%s", seer_source_operand(s, node->arg[k]));
   return is_mask ? seer_source_mask(s, node->arg[k], bits) : seer_source_operand(s, node->arg[k]);
@@ -375,7 +405,17 @@ static const char *between_lanes(seer_source *s, seer_vec v) {
   }
 }
 
+bool seer_source_has_spread(const seer_vec_node *node) { return of_items[node->op] != NULL; }
+
+static const char *of_spread(seer_source *s, seer_vec v) {
+  const seer_vec_node *node = seer_source_at(s, v);
+  seer_vec_op extreme = seer_source_extreme(s, node);
+  if (extreme == SEER_VEC_UNDEF) return fill_in(s, v, 0, of_items[node->op]);
+  return fill_in(s, v, 0, extreme == SEER_VEC_FGT ? "$1 > $2 ? $1 : $2" : "$1 < $2 ? $1 : $2");
+}
+
 const char *seer_source_value(seer_source *s, seer_vec v) {
+  if (s->fact[v.i].is_spread) return of_spread(s, v);
   const seer_vec_node *node = seer_source_at(s, v);
   const seer_vec_node *first = seer_source_at(s, node->arg[0]);
   bool is_of_truth = seer_vec_ops[node->op].n_args > 0 && first->elem == SEER_VEC_I1;
