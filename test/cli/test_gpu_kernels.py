@@ -168,6 +168,13 @@ def bad_inputs(folder):
     refuses(folder, "--strict", "no task of a GPU has a record", *gpu, "--strict", "-o", out)
     refuses(folder, "auto", "--precision auto", *gpu, "--precision", "auto", "-o", out)
     refuses(folder, "no folder", "-o DIR is missing", *gpu, status=2)
+    # A libcuda that lacks what NVRTC calls is said; one without a device that has it is none of a compiler's business.
+    with open(os.path.join(folder, "none.c"), "w") as file:
+        file.write("int cuInit(unsigned flags) { return flags ? 1 : 100; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", os.path.join(folder, "none.c"), "-o", os.path.join(folder, "libcuda.so.1")], check=True)
+    refuses(folder, "a libcuda that is none", "has no cuGetExportTable", *gpu, "-o", out, LD_LIBRARY_PATH=folder)
+    done = run("compile", *gpu, "-o", os.path.join(folder, "mocked"), LD_LIBRARY_PATH=os.path.join(os.path.dirname(FAMILYSEER), "mock"))
+    check(done.returncode == 0, f"with a driver without a device: {done.returncode} {done.stderr}")
     for name, text in (("/nowhere/libnvrtc.so", "/nowhere/libnvrtc.so"), ("libm.so.6", "it is no NVRTC")):
         refuses(folder, name, text, *gpu[:-1], name, "-o", out)
         refuses(folder, f"{name} by the environment", "pip install nvidia-cuda-nvrtc-cu12", *gpu[:-2], "-o", out, SEER_NVRTC=name)

@@ -78,6 +78,19 @@ static void open_builtins(seer_nvrtc *n, const char *path) {
   if (length > 0 && (size_t)length < sizeof(name)) n->builtins = dlopen(name, HOW);
 }
 
+// NVIDIA's compiler calls this of the driver, where there is one, without a look whether it has it:
+// with a libcuda that is none of NVIDIA's it would end the process.
+static seer_status check_driver(void) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!driver) return SEER_OK;
+  bool is_whole = dlsym(driver, "cuGetExportTable") != NULL;
+  dlclose(driver);
+  if (is_whole) return SEER_OK;
+  return SEER_FAIL(NOT_FOUND,
+      "the libcuda.so.1 that is found here has no cuGetExportTable, which NVRTC calls: it is no "
+      "driver of NVIDIA's");
+}
+
 seer_status seer_nvrtc_open(const char *path, seer_nvrtc **out) {
   *out = NULL;
   seer_nvrtc *n = calloc(1, sizeof(*n));
@@ -97,6 +110,7 @@ seer_status seer_nvrtc_open(const char *path, seer_nvrtc **out) {
             "NVIDIA's compiler (NVRTC, of the CUDA toolkit or of nvidia-cuda-nvrtc-cu12 from PyPI) "
             "is not to be had: %s",
             why ? why : "no reason is given");
+  if (!status) status = check_driver();
   if (status) {
     seer_nvrtc_close(n);
     return status;

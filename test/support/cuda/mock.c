@@ -155,6 +155,14 @@ API result cuDriverGetVersion(int *out) {
   return 0;
 }
 
+// A driver's tables for its own tools. NVRTC looks for this in whatever libcuda it finds, and calls
+// it without a look whether it is there.
+API result cuGetExportTable(const void **out, const void *id) {
+  (void)id;
+  *out = NULL;
+  return NOT_FOUND;
+}
+
 static const struct {
   result code;
   const char *name, *text;
