@@ -8,6 +8,13 @@
 static const char *const type_names[SEER_OPTION_TYPE_COUNT] = {"text", "text, repeatable", "switch",
     "whole number", "number", "time", "choice", "list of choices"};
 
+static void print_group(const char *title) {
+  printf(
+      "\n## %c%s\n\n| flag | variable | type | default | limits | commands | what "
+      "|\n|---|---|---|---|---|---|---|\n",
+      toupper((unsigned char)title[0]), title + 1);
+}
+
 int main(void) {
   printf("# Options\n\n");
   printf(
@@ -20,11 +27,11 @@ int main(void) {
       "or have a unit: `200ms`, `90s`, `5m`, `1h30m`. Short forms: `-o` output, `-i` input, `-O0` "
       "to `-O3`.\n"
       "A flag is for the commands that its row names (*: all); others refuse it. A variable is for "
-      "all that take it.\n\n");
-  printf(
-      "| flag | variable | type | default | limits | commands | what "
-      "|\n|---|---|---|---|---|---|---|\n");
+      "all that take it.\n");
+  size_t n_group = 0;
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
+    if (n_group < seer_option_groups_count && seer_option_groups[n_group].first == i)
+      print_group(seer_option_groups[n_group++].title);
     const seer_option_desc *o = &seer_option_table[i];
     printf("| `--%s` | `SEER_", o->name);
     for (const char *c = o->name; *c; c++) putchar(*c == '-' ? '_' : toupper((unsigned char)*c));

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/os.h"
 #include "base/recover.h"
 #include "base/text.h"
@@ -146,11 +147,28 @@ static const seer_command *find_command(const char *name) {
   return NULL;
 }
 
-static bool wants_help(int argc, char **argv) {
+// Whether the arguments ask for a command's help; *out_is_whole: for all of it.
+static bool wants_help(int argc, char **argv, bool *out_is_whole) {
+  bool wants = false;
+  *out_is_whole = false;
   for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    *out_is_whole |= strcmp(argv[i], "--help-all") == 0;
+    wants |= *out_is_whole || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
   }
-  return false;
+  return wants;
+}
+
+static void refuse_command(const char *name) {
+  char safe[SEER_TEXT_SAFE_BYTES];
+  seer_text_safe_copy(safe, sizeof safe, name, strlen(name), SEER_TEXT_ONE_LINE);
+  seer_near near = seer_near_to(name);
+  for (size_t i = 0; i < seer_command_table_count; i++)
+    seer_near_offer(&near, seer_command_table[i]->name);
+  fprintf(stderr, "familyseer: unknown command '%s'", safe);
+  if (near.best)
+    fprintf(stderr, ", did you mean '%s'?\n", near.best);
+  else
+    fprintf(stderr, "; `familyseer --help` shows those that there are\n");
 }
 
 // ---- running
@@ -182,8 +200,7 @@ static seer_status parse_and_run(void *user) {
   invocation *i = user;
   const seer_command *command = i->command;
   SEER_TRY(parse_flags(i->context, command, &i->argc, i->argv));
-  if (i->argc < command->min_args)
-    return seer_usage_error("an argument is missing: %s", command->args);
+  if (i->argc < command->min_args) return seer_usage_error("an argument is missing");
   if (command->max_args >= 0 && i->argc > command->max_args)
     return seer_usage_error("'%s' is one argument too many", i->argv[command->max_args]);
   const seer_option_desc *target = &seer_option_table[SEER_OPT_TARGET];
@@ -223,25 +240,24 @@ int seer_cli_main(int argc, char **argv) {
   }
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
     const seer_command *about = argc > 2 ? find_command(argv[2]) : NULL;
-    if (about) {
-      seer_help_print_command(stdout, about);
-    } else {
-      seer_help_print_program(stdout);
+    if (argc > 2 && !about) {
+      refuse_command(argv[2]);
+      return 2;
     }
+    if (about)
+      seer_help_print_command(stdout, about, false);
+    else
+      seer_help_print_program(stdout);
     return 0;
   }
   const seer_command *command = find_command(name);
   if (!command) {
-    char safe[SEER_TEXT_SAFE_BYTES];
-    seer_text_safe_copy(safe, sizeof safe, name, strlen(name), SEER_TEXT_ONE_LINE);
-    fprintf(stderr, "familyseer: unknown command '%s'; commands are", safe);
-    for (size_t i = 0; i < seer_command_table_count; i++)
-      fprintf(stderr, " %s", seer_command_table[i]->name);
-    fprintf(stderr, "\n");
+    refuse_command(name);
     return 2;
   }
-  if (wants_help(argc - 2, argv + 2)) {
-    seer_help_print_command(stdout, command);
+  bool is_whole;
+  if (wants_help(argc - 2, argv + 2, &is_whole)) {
+    seer_help_print_command(stdout, command, is_whole);
     return 0;
   }
   seer_status status = run_command(command, argc - 2, argv + 2);

@@ -242,6 +242,9 @@ const seer_command seer_command_bench = {
     .doc =
         "latency of a compiled model: minimum, median, percentiles, time of each step; two models "
         "in turns",
+    .example =
+        "  familyseer bench out/model.so\n"
+        "  familyseer bench out/model.so --compare other/model.so\n",
     .min_args = 1,
     .max_args = 1,
     .run = run,

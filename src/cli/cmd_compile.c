@@ -114,6 +114,10 @@ const seer_command seer_command_compile = {
         "writes model.so (or model.o, or C), model.h, weights.bin, model.json from the best "
         "schedules "
         "known; measures no times",
+    .example =
+        "  familyseer compile my.onnx -o out\n"
+        "  familyseer compile my.onnx -o out --target aarch64-linux-gnu\n",
+    .flags = "output input-shapes threads target precision tolerance bind records opt-level emit",
     .min_args = 1,
     .max_args = 1,
     .takes_gpus = true,

@@ -187,6 +187,8 @@ const seer_command seer_command_info = {
     .doc =
         "inputs, outputs, operators and what is unsupported; of a compiled model also schedules "
         "and what it needs",
+    .group = "looking at things",
+    .example = "  familyseer info my.onnx\n",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -114,6 +114,7 @@ const seer_command seer_command_models = {
     .doc =
         "the built-in networks, their parameters, work and tasks; --export writes one, or all, "
         "as ONNX",
+    .example = "  familyseer models --export resnet18 -o .\n",
     .min_args = 0,
     .max_args = 1,
     .run = run_models,

@@ -257,6 +257,8 @@ const seer_command seer_command_records = {
     .doc =
         "what was measured: the best schedules, JSON lines in and out (without a FILE: standard "
         "output and input); sync: by a folder that others have, too",
+    .group = "what was measured",
+    .flags = "input-shapes bind target precision records trust-records",
     .min_args = 1,
     .max_args = 2,
     .run = run_records,

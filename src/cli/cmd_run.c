@@ -194,6 +194,7 @@ const seer_command seer_command_run = {
     .doc =
         "runs a compiled model once; outputs as .npy files, a summary, or compared with expected "
         "ones",
+    .example = "  familyseer run out/model.so -i x=x.npy -o results\n",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -175,6 +175,8 @@ const seer_command seer_command_tasks = {
     .doc =
         "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share, "
         "weights; the winner's time, and how much faster than the untuned one it was in pairs",
+    .example = "  familyseer tasks my.onnx\n",
+    .flags = "target threads input-shapes tasks ops precision records json",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -174,6 +174,13 @@ const seer_command seer_command_tune = {
         "quick|normal|thorough] [--time-budget "
         "T] [--trials N] [--precision bf16|f16|auto [--tolerance X] [-i NAME=x.npy]...]",
     .doc = "finds fast code for a network by measuring on this machine, then compiles it",
+    .group = "from a network to a library",
+    .example =
+        "  familyseer tune my.onnx -o out --time-budget 2m\n"
+        "  familyseer tune my.onnx -o out --input-shapes x:1x3x224x224 --precision auto\n",
+    .flags =
+        "time-budget preset output input-shapes threads target precision tolerance bind records "
+        "report",
     .min_args = 1,
     .max_args = 1,
     .outlives_readers = true,

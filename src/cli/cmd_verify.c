@@ -356,6 +356,10 @@ const seer_command seer_command_verify = {
         "MODEL.so MODEL [--input-shapes ...] [--bind NAME=x.npy]... [-i NAME=x.npy]... [--rtol R] "
         "[--against onnxruntime] [--layers] [--json]",
     .doc = "compares a compiled model with the network as its file has it, or with ONNX Runtime",
+    .example =
+        "  familyseer verify out/model.so my.onnx\n"
+        "  familyseer verify out/model.so my.onnx --against onnxruntime -i x=x.npy\n",
+    .flags = "input-shapes threads bind input rtol atol against layers precision",
     .min_args = 2,
     .max_args = 2,
     .run = run,

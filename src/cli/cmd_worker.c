@@ -63,6 +63,7 @@ const seer_command seer_command_worker = {
     .name = "worker",
     .args = "",
     .doc = "works for the tunings of a fleet: --fleet URL (doc/fleet.md)",
+    .group = "several machines",
     .min_args = 0,
     .max_args = 3,
     .takes_gpus = true,

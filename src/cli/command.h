@@ -12,6 +12,10 @@ typedef struct {
   const char *name;
   const char *args;  // what stands behind the name in the usage line: "MODEL [-o DIR]"
   const char *doc;  // one line
+  const char *group;  // of commands that the program's help shows together; NULL: the one before's
+  const char *example;  // lines of a shell, or NULL
+  // Flags that most who use it need, separated by spaces, for a help of one screen; NULL: all.
+  const char *flags;
   int min_args, max_args;  // positional arguments; max -1: any number
   // A reader of its output that goes away is an error, as a full disk is, and does not end it by
   // SIGPIPE.

@@ -17,7 +17,8 @@ extern const size_t seer_short_flags_count;
 
 void seer_help_print_program(FILE *to);
 void seer_help_print_usage(FILE *to, const seer_command *command);  // one line
-// Usage, what it does, and its flags with their defaults and limits.
-void seer_help_print_command(FILE *to, const seer_command *command);
+// Usage, what it does, examples, and its flags with their defaults and limits: those that most
+// need, or all of them by group.
+void seer_help_print_command(FILE *to, const seer_command *command, bool is_whole);
 
 #endif

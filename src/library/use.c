@@ -1,6 +1,7 @@
 // use.c - a model.so and its buffers. The contract: use.h.
 #include "library/use.h"
 
+#include <elf.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,12 +59,35 @@ const char *seer_use_path(const char *path, seer_arena *arena) {
   return seer_os_is_dir(path) ? seer_os_path_join(arena, path, "model.so") : path;
 }
 
+// What is easily taken for a library: the network itself, as a file or by its name.
+static seer_status check_kind(const char *path) {
+  bool is_name = !strchr(path, '/') && !strchr(path, '.');
+  if (!seer_os_exists(path))
+    return is_name
+        ? SEER_FAIL(NOT_FOUND,
+              "%s: there is no such file; `familyseer compile %s -o out` makes a library of a "
+              "built-in network",
+              path, path)
+        : SEER_FAIL(NOT_FOUND, "%s: there is no such file", path);
+  unsigned char head[SELFMAG] = {0};
+  FILE *file = fopen(path, "rbe");
+  size_t n = file ? fread(head, 1, sizeof head, file) : sizeof head;
+  if (file) fclose(file);
+  if (!file || (n == sizeof head && memcmp(head, ELFMAG, SELFMAG) == 0)) return SEER_OK;
+  size_t n_path = strlen(path);
+  if (n_path > 5 && strcmp(path + n_path - 5, ".onnx") == 0)
+    return SEER_FAIL(INVALID,
+        "%s is a network, must be a library; `familyseer compile %s -o out` makes out/model.so of "
+        "it",
+        path, path);
+  return SEER_FAIL(INVALID, "%s is no library: it begins otherwise than these", path);
+}
+
 seer_status seer_use_open(seer_context *context, const char *path, const char *weights,
     seer_pool *pool, bool pin, seer_arena *arena, seer_use *use) {
   *use = (seer_use){.path = seer_use_path(path, arena), .arena = arena};
   char message[1024] = "";
-  if (!seer_os_exists(use->path))
-    return SEER_FAIL(NOT_FOUND, "%s: there is no such file", use->path);
+  SEER_TRY(check_kind(use->path));
   SEER_TRY(seer_rt_to_status(
       seer_model_load(use->path, &use->library, &use->api, message, sizeof message), use->path,
       message));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "models/models.h"
 #include "setup/shapes.h"
 
@@ -197,13 +198,13 @@ static seer_status build(const char *name, const char *options, bool is_outline,
   *out_graph = NULL;
   const seer_model_desc *model = seer_model_find(name);
   if (!model) {
-    seer_text text;
-    seer_text_init(&text, arena);
-    for (size_t i = 0; i < seer_model_table_count; i++) {
-      seer_text_printf(&text, "%s%s", i ? ", " : "", seer_model_table[i]->name);
-    }
-    return SEER_FAIL(NOT_FOUND, "'%s' is neither a file nor a built-in network; built in are %s",
-        name, text.data);
+    seer_near near = seer_near_to(name);
+    for (size_t i = 0; i < seer_model_table_count; i++)
+      seer_near_offer(&near, seer_model_table[i]->name);
+    return SEER_FAIL(NOT_FOUND,
+        "'%s' is neither a file nor a built-in network%s%s%s (`familyseer models` lists those)",
+        name, near.best ? ", did you mean '" : "", near.best ? near.best : "",
+        near.best ? "'?" : "");
   }
   SEER_TRY(read_options(model, options, arena, &chosen));
   chosen.is_outline = is_outline;

@@ -17,9 +17,29 @@
 const seer_option_desc seer_option_table[SEER_OPT_COUNT] = {
 #define SEER_OPTION(id, name, type, def, min, max, commands, doc) \
   {name, SEER_OPTION_##type, def, min, max, commands, doc},
+#define SEER_OPTION_GROUP(id, title)
 #include "setup/options.inc"
+#undef SEER_OPTION_GROUP
 #undef SEER_OPTION
 };
+
+// The number of the option behind each group's line.
+enum {
+#define SEER_OPTION(id, name, type, def, min, max, commands, doc) OPTION_##id,
+#define SEER_OPTION_GROUP(id, title) GROUP_##id, BEFORE_GROUP_##id = GROUP_##id - 1,
+#include "setup/options.inc"
+#undef SEER_OPTION_GROUP
+#undef SEER_OPTION
+};
+
+const seer_option_group seer_option_groups[] = {
+#define SEER_OPTION(id, name, type, def, min, max, commands, doc)
+#define SEER_OPTION_GROUP(id, title) {GROUP_##id, title},
+#include "setup/options.inc"
+#undef SEER_OPTION_GROUP
+#undef SEER_OPTION
+};
+const size_t seer_option_groups_count = SEER_COUNT_OF(seer_option_groups);
 
 typedef struct {
   const char *text;

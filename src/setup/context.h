@@ -16,7 +16,9 @@
 // SEER_OPTION(id, name, type, default, min, max, commands, doc) - see options.inc
 typedef enum {
 #define SEER_OPTION(id, name, type, def, min, max, commands, doc) SEER_OPT_##id,
+#define SEER_OPTION_GROUP(id, title)
 #include "setup/options.inc"
+#undef SEER_OPTION_GROUP
 #undef SEER_OPTION
   SEER_OPT_COUNT
 } seer_option;
@@ -43,6 +45,13 @@ typedef struct {
 } seer_option_desc;
 
 extern const seer_option_desc seer_option_table[SEER_OPT_COUNT];
+// Options from `first` to the next group's belong together.
+typedef struct {
+  uint32_t first;
+  const char *title;
+} seer_option_group;
+extern const seer_option_group seer_option_groups[];
+extern const size_t seer_option_groups_count;
 // By name as below; NULL: there is none.
 const seer_option_desc *seer_option_find(const char *name);
 bool seer_option_is_of(const seer_option_desc *option, const char *command);

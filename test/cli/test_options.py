@@ -76,13 +76,24 @@ def sources_use_each():
 
 def help_names_all():
     for command in COMMANDS:
-        for out in (run(command, "--help").stdout, run("help", command).stdout):
+        short = run(command, "--help").stdout
+        check(short == run("help", command).stdout, f"help {command} is not {command} --help")
+        check(len(short.splitlines()) <= 80, f"{command} --help has {len(short.splitlines())} lines, more than a screen or two")
+        for out, is_whole in ((short, False), (run(command, "--help-all").stdout, True)):
             shown = set()
             for name in re.findall(r"^ +(?:-\w, )?--([a-z-]+)", out, re.M):
                 shown.add(name[3:] if name.startswith("no-") and name[3:] in OPTIONS and name not in OPTIONS else name)
             check(out.startswith(f"usage: familyseer {command} "), f"{command} --help begins {out[:60]!r}")
-            check(shown == of_command(command), f"{command} --help shows {sorted(shown ^ of_command(command))} too much or too little")
-            for name, (_, names) in OPTIONS.items():
+            check(shown <= of_command(command), f"{command} --help shows {sorted(shown - of_command(command))}")
+            more = re.search(rf"^(\d+) more, and more on these: `familyseer {command} --help-all`$", out, re.M)
+            hidden = int(more[1]) if more else 0
+            check(len(shown) + hidden == len(of_command(command)), f"{command}: {len(shown)} flags and {hidden} more are not {len(of_command(command))}")
+            check(not (is_whole and hidden), f"{command} --help-all leaves {hidden} out")
+            for example in re.findall(rf"^  familyseer (.*)$", out, re.M):
+                check(example.split()[0] == command, f"{command} --help has an example of another: {example}")
+                for flag in re.findall(r"--([a-z-]+)", example):
+                    check(flag in of_command(command), f"{command} --help has an example with --{flag}")
+            for name, (_, names) in OPTIONS.items() if is_whole else ():
                 check(f"--{name}" in out or command not in names or f"--no-{name}" in out, f"{command} --help lacks --{name}")
 
 

@@ -17,7 +17,10 @@ expect() {
 expect 0 '^familyseer [0-9]' --version
 expect 0 'usage: familyseer COMMAND' --help
 expect 2 'usage: familyseer COMMAND'
-expect 2 "unknown command 'tnue'" tnue
+expect 2 "unknown command 'tnue', did you mean 'tune'" tnue
+expect 2 "unknown command 'x'; .familyseer --help" x
+expect 2 "unknown command 'benhc', did you mean 'bench'" help benhc
+expect 0 'for people who work on familyseer:' tune --help-all
 expect 0 'usage: familyseer list' list --help
 expect 2 "known are: commands options" list
 expect 2 "unknown table 'x'" list x
@@ -28,6 +31,11 @@ expect 2 "must be from 0 to 1" tune mlp --foresee=2
 expect 1 "no-such-model" compile no-such-model -O2 --seed=3 -o x
 expect 1 "no-such-model" compile no-such-model -O=2 --seed 3 -ox
 expect 1 "no-such-library" bench no-such-library --no-pin
+expect 1 "resnet18: there is no such file; .familyseer compile resnet18 -o out. makes a library" run resnet18
+printf '\010\007' >net.onnx
+expect 1 "net.onnx is a network, must be a library; .familyseer compile net.onnx -o out. makes" bench net.onnx
+expect 1 "'resnet17' is neither a file nor a built-in network, did you mean 'resnet18'" tasks resnet17
+expect 1 "test_usage.sh is no library" verify "$0" mlp
 expect 2 "option 'dump' is 'source', must be some of task" compile mlp -o x --dump source
 expect 2 "option 'log' is 'serch:2', must be some of" tasks mlp --log serch:2
 expect 1 "unknown operator 'Genm'; did you mean Gemm" tasks mlp --ops Genm

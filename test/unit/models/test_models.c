@@ -185,9 +185,10 @@ static void test_like(void **state) {
 
 static void test_options(void **state) {
   (void)state;
-  expect_error("resnet", "",
-      "'resnet' is neither a file nor a built-in network; built in are mobilenet_v2, mobilenet, "
-      "resnet18");
+  expect_error(
+      "resnet", "", "'resnet' is neither a file nor a built-in network, did you mean 'resnet18'?");
+  expect_error(
+      "x", "", "'x' is neither a file nor a built-in network (`familyseer models` lists those)");
   expect_error(
       "resnet18", "depth=3", "'depth=3', must be one of batch=N, size=N, classes=N, seed=N");
   expect_error("mlp", "size=64", "must be one of batch=N, classes=N, seed=N");
