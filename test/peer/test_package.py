@@ -153,6 +153,15 @@ def test_progress_says_how_far_it_is():
     assert shown.line() == "0 of 120 s, 40 measurements, 3.250 ms expected, conv 3x3", shown.line()
     shown.hear(fs.Event(**{**event, "kind": "wait", "text": "another tuner"}))
     assert shown.line() == "another tuner"
+    shown.stream = Screen(True)
+    os.environ["COLUMNS"] = "60"
+    shown.hear(fs.Event(**{**event, "kind": "wait", "text": "another tuner " * 10}))
+    shown.show()
+    shown.hear(fs.Event(**{**event, "kind": "wait", "text": "short\nlines"}))
+    shown.end()
+    del os.environ["COLUMNS"]
+    long, short = shown.stream.getvalue().split("\r")[1:]
+    assert len(long) == 59 and short == "familyseer: short lines".ljust(59) + "\n", (long, short)
 
 
 def test_several_sets_of_shapes():

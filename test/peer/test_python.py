@@ -65,6 +65,9 @@ def answers():
     assert lines[0].split() == ["us", "%", "GFLOP/s", "kind", "schedule", "step"] and f"in {len(steps)} steps" in lines[-1], lines
     shown = [float(line.split()[0]) for line in lines[1:-1]]
     assert len(shown) == len(steps) and shown == sorted(shown, reverse=True), lines
+    several = fs.Profile(fs.Step("s", "kernel", "tuned", 1e6, s) for s in (1e-3, 3e-3, 2e-3))
+    assert [line.split()[:3] for line in str(several).split("\n")[1:-1]] == [
+        ["3000.0", "50.0", "0.3"], ["2000.0", "33.3", "0.5"], ["1000.0", "16.7", "1.0"]], str(several)
     assert steps._repr_html_().count("<tr>") == len(steps) + 1
     assert "x: float32[4, 20]" in repr(model) and model.path.endswith("/out/model.so") and model.report is None
     assert "<td>x</td><td>float32</td><td>[4, 20]</td>" in model._repr_html_() and "report" not in model._repr_html_()

@@ -75,6 +75,38 @@ static void what_is_disowned_stays(void **state) {
   seer_arena_destroy(s.outside);
 }
 
+static seer_status counts(void *user) {
+  story *s = user;
+  seer_recover_own(&s->owned[0], tell_a, s);
+  for (int k = 0; k < 3; k++) {
+    s->n++;
+    seer_recover_work(1);
+  }
+  return SEER_OK;
+}
+
+static seer_status counts_within(void *user) { return seer_recover(counts, user); }
+
+// Where work is counted, also in calls within; what the call made is released.
+static void a_stopped_call_is_left(void **state) {
+  (void)state;
+  volatile sig_atomic_t stop = 0;
+  const seer_recover_limits limits = {.stop = &stop};
+  story s = {.n = 0};
+  told = &s;
+  must(seer_recover_within(&limits, counts_within, &s));
+  assert_int_equal(s.n, 3);
+  stop = 1;
+  s = (story){.n = 0};
+  seer_status status = seer_recover_within(&limits, counts_within, &s);
+  assert_int_equal(seer_status_code(status), SEER_CODE_STOPPED);
+  seer_status_free(status);
+  assert_int_equal(s.n, 2);  // one for the work, one for what was released
+  assert_int_equal(s.order[1], 'a');
+  s = (story){.n = 0};
+  must(seer_recover(counts_within, &s));  // nobody's stop
+}
+
 static seer_status hold(void *user) {
   seer_arena *arena = seer_arena_create("big");
   for (int i = 0; i < 100; i++) {  // freed again: only what is held counts
@@ -217,6 +249,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_a_failed_call_made_is_released_newest_first),
       cmocka_unit_test(what_is_disowned_stays),
+      cmocka_unit_test(a_stopped_call_is_left),
       cmocka_unit_test(bytes_held_are_limited),
       cmocka_unit_test(operations_are_limited),
       cmocka_unit_test(operations_allowed_within_a_call_count_around_it),

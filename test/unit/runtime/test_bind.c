@@ -175,6 +175,8 @@ static void a_deadline(void **state) {
   expect(SEER_RT_INVALID, seer_rt_session_limit(session, 0, -1, message, sizeof message),
       "a limit of -1 s, must be 0 or more");
   expect(SEER_RT_TIMEOUT, run(), "1e-12");
+  expect(SEER_RT_OK, seer_rt_session_limit(session, 0, 0, message, sizeof message), "");
+  expect(SEER_RT_OK, run(), "");
   expect(SEER_RT_OK, seer_rt_session_limit(session, 0, 1000, message, sizeof message), "");
   expect(SEER_RT_OK, run(), "");
   expect(SEER_RT_OK, seer_rt_session_limit(session, 0, 0, message, sizeof message), "");

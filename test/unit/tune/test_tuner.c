@@ -277,6 +277,10 @@ static void stops(void **state) {
   world *w = *state;
   seer_tuner_stop(w->tuner);
   refused(w, seer_tuner_load(w->tuner, "mobilenet_v2"), SEER_RT_STOPPED, "stopped");
+  size_t n;
+  const char *bytes = bytes_of(w, mlp, &n);
+  seer_tuner_stop(w->tuner);
+  refused(w, seer_tuner_load_bytes(w->tuner, bytes, n, NULL), SEER_RT_STOPPED, "stopped");
   load(w, mlp);
   seer_tuner_stop(w->tuner);
   refused(w, seer_tuner_compile(w->tuner, in_folder(w, "out")), SEER_RT_STOPPED, "stopped");
@@ -285,6 +289,17 @@ static void stops(void **state) {
   refused(w, seer_tuner_emit(w->tuner, "obj", in_folder(w, "out")), SEER_RT_STOPPED, "stopped");
   check(w, seer_tuner_compile(w->tuner, in_folder(w, "out")));
   assert_true(seer_os_exists(seer_os_path_join(w->arena, in_folder(w, "out"), "model.so")));
+}
+
+// Loading sets the precision that it is at; who loads again asks for what was asked for.
+static void a_stopped_load_keeps_its_options(void **state) {
+  world *w = *state;
+  set(w, "precision", "auto");
+  seer_tuner_stop(w->tuner);
+  refused(w, seer_tuner_load(w->tuner, "mlp"), SEER_RT_STOPPED, "stopped");
+  load(w, mlp);
+  check(w, seer_tuner_compile(w->tuner, in_folder(w, "out")));
+  assert_non_null(strstr(w->last, "--precision auto takes"));
 }
 
 // Whatever it is doing: with a precision to compare libraries of, a search, or nothing yet.
@@ -305,6 +320,8 @@ static void a_stopped_tuning_keeps_what_is_known(void **state) {
       if (!at[k]) seer_tuner_stop(w->tuner);
       check(w, seer_tuner_tune(w->tuner));
       w->stop_at = NULL;
+      seer_tuner_stop(w->tuner);
+      refused(w, seer_tuner_compile(w->tuner, in_folder(w, "out")), SEER_RT_STOPPED, "stopped");
       check(w, seer_tuner_compile(w->tuner, in_folder(w, "out")));
     }
   }
@@ -354,6 +371,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tensors_by_pointer, setup, teardown),
       cmocka_unit_test_setup_teardown(codes, setup, teardown),
       cmocka_unit_test_setup_teardown(stops, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_stopped_load_keeps_its_options, setup, teardown),
       cmocka_unit_test_setup_teardown(a_stopped_tuning_keeps_what_is_known, setup, teardown),
       cmocka_unit_test_setup_teardown(events_have_tasks_and_a_budget, setup, teardown),
       cmocka_unit_test_setup_teardown(emits, setup, teardown),
