@@ -311,6 +311,19 @@ static uint16_t *use(filler *f, uint16_t knob) {
   return &f->knob[knob];
 }
 
+// The length that an axis's factors are kept within at a loop of `span` elements: a product of
+// warps that would end within a patch has the patch whole, where that is not more than twice as
+// much.
+static int64_t length_for(const seer_sketch_stage *sketch, const seer_sketch_loop *loop,
+    uint16_t factor, int64_t region, int64_t span) {
+  if (!(sketch->padded_axes >> loop->axis & 1) || loop->binding == SEER_BIND_GRID) return region;
+  bool is_item = loop->binding == SEER_BIND_ITEM, is_row = factor % SEER_WARPS_ROW_ITEMS == 0;
+  int64_t unit = !is_item ? 2 : is_row ? SEER_WARPS_ROW_ITEMS : SEER_WARPS_COLUMN_ITEMS;
+  int64_t n = seer_ceil_div(region, span);
+  int64_t whole = seer_ceil_div(n, unit) * unit;
+  return whole <= 2 * n ? whole * span : region;
+}
+
 static void fill_loops(filler *f, uint32_t stage) {
   const seer_sketch_stage *sketch = &f->sketch->stage[stage];
   const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
@@ -326,14 +339,17 @@ static void fill_loops(filler *f, uint32_t stage) {
     uint32_t a = from->axis;
     int64_t region = s->region[a], extent;
     if (from->knob != SEER_NO_KNOB) {
-      extent = clamp_knob(use(f, from->knob), region, span[a]);
+      uint16_t *knob = use(f, from->knob);
+      extent = clamp_knob(knob, length_for(sketch, from, *knob, region, span[a]), span[a]);
       if (from->is_vector && f->list->space == SEER_SPACE_FULL) {
         extent = vector_factor(extent, region, sketch->vector_lanes);
         f->knob[from->knob] = (uint16_t)extent;
       }
       if (from->knob2 != SEER_NO_KNOB) {
-        extent *= clamp_knob(use(f, from->knob2), region, span[a] * extent);
-        extent = clamp_trips(extent, region, span[a]);
+        int64_t inner = span[a] * extent;
+        knob = use(f, from->knob2);
+        extent *= clamp_knob(knob, length_for(sketch, from, *knob, region, inner), inner);
+        if (!(sketch->padded_axes >> a & 1)) extent = clamp_trips(extent, region, span[a]);
       }
     } else if (from->fixed > 0) {
       extent = clamp_trips(from->fixed, region, span[a]);
@@ -351,6 +367,9 @@ static void fill_loops(filler *f, uint32_t stage) {
     loop->coef = span[a];
     span[a] *= extent;
   }
+  // A tile that reaches beyond an axis's end is computed as a whole.
+  for (uint32_t a = 0; a < dag->n_space && sketch->role == SEER_ROLE_TILED; a++)
+    if (sketch->padded_axes >> a & 1) s->region[a] = seer_max_i64(s->region[a], span[a]);
   // Exact loops: follow the last block of each axis from its most significant loop on.
   int64_t rest[SEER_DAG_MAX_AXES];
   for (uint32_t a = 0; a < n_axis; a++) rest[a] = s->region[a];
@@ -434,6 +453,22 @@ static void fill_flat(filler *f, uint32_t stage) {
   s->flat.n_steps = seer_ceil_div(n_groups, s->flat.items);
 }
 
+// What is fetched for a tile that reaches beyond its axes' ends does, too.
+static void fill_padded(const filler *f, uint32_t fetch) {
+  const seer_access_table *table = f->sketch->dag->access;
+  uint32_t reader = f->sketch->stage[fetch].partner;
+  const seer_frame_stage *tile = &f->frame->stage[reader];
+  seer_frame_stage *s = &f->frame->stage[fetch];
+  for (uint32_t k = table->first_read[fetch]; k < table->first_read[fetch + 1]; k++) {
+    for (uint32_t d = 0; d < table->read[k].rank; d++) {
+      int8_t a = seer_access_index(table, &table->read[k], d)->axis;
+      bool is_padded = a >= 0 && (f->sketch->stage[reader].padded_axes >> a & 1);
+      if (is_padded && tile->region[a] > f->sketch->dag->stage[reader].axis[a].extent)
+        s->region[d] = tile->region[a];
+    }
+  }
+}
+
 static void fill_stage(filler *f, uint32_t stage) {
   const seer_sketch_stage *sketch = &f->sketch->stage[stage];
   const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
@@ -481,6 +516,7 @@ static void fill_stage(filler *f, uint32_t stage) {
       s->region[d] = s->start[d].length;
       s->is_region_exact[d] = s->start[d].is_exact;
     }
+    if (sketch->role == SEER_ROLE_FETCH) fill_padded(f, stage);
   }
   fill_loops(f, stage);
   if (s->is_flat) fill_flat(f, stage);

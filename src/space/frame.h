@@ -66,7 +66,8 @@ typedef struct {
   uint8_t n_parallel;
   uint16_t max_unroll;
   // Extent per axis of what is computed at one visit: the whole axis at the root, the region that
-  // the readers need (hull, cut to the buffer) when attached; reduction axes whole.
+  // the readers need (hull, cut to the buffer) when attached; reduction axes whole. A product of
+  // warps that would end within a patch, and what is fetched for it, go on beyond the axis's end.
   int64_t region[SEER_DAG_MAX_AXES];
   bool is_region_exact[SEER_DAG_MAX_AXES];  // never shorter than region[] at any visit
   seer_region start[SEER_DAG_MAX_AXES];  // AT: where it lies; not set otherwise

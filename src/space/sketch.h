@@ -116,6 +116,9 @@ typedef struct {
   // TILED: whether its tile may be products of warps (space/warps.h), and the axes of each factor
   uint8_t warps_type;  // seer_warps_type
   uint32_t factor_axes[2];
+  // TILED as such, and its FOLLOW: bit a, the tile may reach beyond the axis's end to be of whole
+  // patches (frame.h)
+  uint16_t padded_axes;
   // Of a GPU's stage whose elements are dealt out one after another (frame.h, FLAT): its spatial
   // axes have no loops. Without a knob it has a warp's items; a FETCH has those of its partner.
   bool is_flat;

@@ -28,6 +28,8 @@ CODE = [
       "  if (k != 0) return at;", "test_space_implicit|test_space_sketch|test_property_items"),
     F("rows that lie apart become one", "formulation", "src/dag/edit.c", "(!has_last || buf->pitch == buf->dim[buf->rank - 1])",
       "(!has_last || buf->pitch >= buf->dim[buf->rank - 1])", "test_space_implicit"),
+    F("beyond the end of an axis a tile of warps is fetched", "bound", "src/space/lower/region.c", "  *out_is_cut = length > extent;",
+      "  *out_is_cut = length < 0;", "test_property_warps"),
     F("parts of sums begin at 0", "identity", "src/space/sketch/rewrite.c",
       "seer_expr_scalar(pool, dtype, seer_combiner_identity(was->combiner, 0, dtype));",
       "seer_expr_scalar(pool, dtype, seer_combiner_identity(SEER_COMBINE_SUM, 0, dtype));",

@@ -57,6 +57,11 @@ static const char *const dags[] = {
     "$pad[n, h + ky, w + kx, c] * cast.f32($w[o, ky, kx, c]) "
     "stage r role epilogue [n:batch<2, h:y<7, w:x<7, o:out_channel<16] = max($y[n, h, w, o], 0.0) "
     "output $r }",
+    // three tiles of rows and one row, half a tile of columns
+    "dag p { input $x %T[7, 7, 24] weight $w %T[20, 24] "
+    "stage y role anchor [h:y<7, w:x<7, o:out_channel<20] sum[c:in_channel<24] = "
+    "cast.f32($x[h, w, c]) * cast.f32($w[o, c]) "
+    "stage r role epilogue [h:y<7, w:x<7, o:out_channel<20] = max($y[h, w, o], 0.0) output $r }",
 };
 
 typedef enum { WHOLE, REAL, HARD } numbers;
@@ -73,7 +78,7 @@ static void fill(const void *user, const seer_dag_buf *buf, seer_rng *rng, void 
 }
 
 typedef struct {
-  uint32_t n, n_warps, n_implicit, n_beside, n_cut, n_parts, n_of_default;
+  uint32_t n, n_warps, n_implicit, n_padded, n_beside, n_cut, n_parts, n_of_default;
   uint32_t n_planted, n_seen;
   uint32_t n_said, n_said_seen;  // of what tile IR says of loops
 } seen;
@@ -143,6 +148,19 @@ static void plant(const loop_expect *expect, const seer_sketch *sketch, const se
   s->n_seen += loop_expect_compare(expect, sketch, loop, data, arena) != NULL;
 }
 
+// Whether a tile reaches beyond the end of an axis that it has all of.
+static bool is_padded(const loop_expect *expect, const seer_schedule *schedule) {
+  seer_frame frame;
+  seer_frame_make(expect->list, schedule, &frame);
+  const seer_dag *dag = frame.sketch->dag;
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    if (frame.sketch->stage[s].role != SEER_ROLE_TILED) continue;
+    for (uint32_t a = 0; a < dag->stage[s].n_space; a++)
+      if (frame.stage[s].region[a] > dag->stage[s].axis[a].extent) return true;
+  }
+  return false;
+}
+
 static void check(const loop_expect *expect, bool is_whole, const seer_schedule *schedule,
     uint64_t seed, seen *s, bool *out_has_warps) {
   const seer_gen_machine machine = seer_gen_machine_of_items(true);
@@ -170,6 +188,7 @@ static void check(const loop_expect *expect, bool is_whole, const seer_schedule 
   s->n++;
   s->n_warps += *out_has_warps;
   s->n_implicit += *out_has_warps && strcmp(sketch->formulation, "dot2") != 0;
+  s->n_padded += *out_has_warps && is_padded(expect, schedule);
   s->n_parts += *out_has_warps && sketch->n_split > 0;
   s->n_cut += *out_has_warps && count_words(text, "= dot2 ") > 0;
   s->n_beside += !*out_has_warps;
@@ -230,14 +249,14 @@ static void each_dag(void **state) {
   }
   printf(
       "%u schedules: %u with products of warps (%u of them defaults, %u of pixels as one axis, "
-      "%u in parts, %u with steps that are cut), %u without\n",
-      s.n, s.n_warps, s.n_of_default, s.n_implicit, s.n_parts, s.n_cut, s.n_beside);
+      "%u beyond an axis's end, %u in parts, %u with steps that are cut), %u without\n",
+      s.n, s.n_warps, s.n_of_default, s.n_implicit, s.n_padded, s.n_parts, s.n_cut, s.n_beside);
   assert_true(s.n_warps >= s.n / 3 && s.n_beside >= s.n / 20);
   printf("words exchanged: %u of %u are seen\n", s.n_seen, s.n_planted);
   printf("loops said to be products of warps: %u of %u are seen\n", s.n_said_seen, s.n_said);
   assert_true(s.n_said >= 100 && s.n_said_seen == s.n_said);
   assert_true(s.n_planted >= 20 && s.n_seen * 20 >= s.n_planted * 19);
-  assert_true(s.n_implicit >= s.n / 10);
+  assert_true(s.n_implicit >= s.n / 10 && s.n_padded >= s.n / 20);
   assert_true(s.n_of_default >= 4 && s.n_parts >= 8 && s.n_cut >= 3);
 }
 

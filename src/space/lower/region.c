@@ -182,7 +182,8 @@ static bool region_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_line
   int64_t extent = lower->dag->stage[p].axis[axis].extent,
           length = lower->frame->stage[p].region[axis];
   *out = (seer_linear){.constant = 0};
-  *out_is_cut = *out_is_whole_piece = false;
+  *out_is_cut = length > extent;
+  *out_is_whole_piece = false;
   if (length >= extent) return true;
   if (!raw_start(lower, p, axis, out)) return false;
   seer_linear negated = {.constant = 0}, over = *out;

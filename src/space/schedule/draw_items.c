@@ -123,6 +123,13 @@ static bool moves_alone(const maker *m, uint32_t axis, uint32_t factor) {
       !(m->stage->factor_axes[!factor] >> axis & 1);
 }
 
+// What a tile of the axis may have of it, and beyond its end.
+static int64_t most_of(const maker *m, uint32_t axis) {
+  int64_t extent = m->dag->axis[axis].extent, patch = 2 * SEER_WARPS_ROW_ITEMS;
+  bool is_padded = (m->stage->padded_axes >> axis & 1) && 2 * extent >= patch;
+  return is_padded ? seer_ceil_div(extent, patch) * patch : extent;
+}
+
 // The axes of rows, the last first.
 static uint32_t find_rows(const maker *m, uint32_t column, uint32_t factor, uint32_t *out) {
   static const uint8_t levels[] = {APART, ITEM, OUTER, INNER};
@@ -142,7 +149,7 @@ static bool fill_rows(const maker *m, uint32_t column, uint32_t factor, int64_t 
   int64_t warps = choose_power(m, 1, MAX_ROW_WARPS, DEFAULT_ROW_WARPS), items = 8 * warps;
   bool has_pair = false;
   for (uint32_t k = 0; k < n; k++) {
-    int64_t extent = m->dag->axis[row[k]].extent, most = has_pair ? extent : extent / 2;
+    int64_t extent = most_of(m, row[k]), most = has_pair ? extent : extent / 2;
     if (most < 1) continue;
     int64_t least = k + 1 == n ? seer_min_i64(items, most) : 1;
     while ((least & (least - 1)) != 0) least &= least - 1;
@@ -166,7 +173,7 @@ static bool fill_warps(const maker *m) {
   while (depth-- > m->dag->n_space && m->dag->axis[depth].extent == 1) continue;
   if (column >= m->dag->n_space || depth < m->dag->n_space) return false;
   uint32_t factor = moves_alone(m, column, 1);
-  int64_t extent = m->dag->axis[column].extent, words = m->dag->axis[depth].extent;
+  int64_t extent = most_of(m, column), words = m->dag->axis[depth].extent;
   if (!moves_alone(m, column, factor) || extent < 8 || words < SEER_WARPS_WORDS) return false;
   int64_t sums = draw_budget(m, 8, 3, 64);
   int64_t copies = choose_power(m, 2, seer_min_i64(sums / 2, extent / SEER_WARPS_COLUMN_ITEMS), 16);

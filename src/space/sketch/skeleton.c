@@ -463,6 +463,29 @@ static bool is_all_fetched(const seer_plan *plan, uint32_t stage) {
   return is_all;
 }
 
+// Axes of a product of warps that its operands have as they are, so that it is known what of them
+// lies beyond the axis's end: 0 (lower/flat.c).
+static uint16_t padded_axes_of(const seer_plan *plan, uint32_t stage) {
+  const seer_access_table *table = plan->dag->access;
+  uint32_t axes = (1u << plan->dag->stage[stage].n_space) - 1;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    for (uint32_t d = 0; d < table->load[k].rank; d++) {
+      const seer_access_dim *dim = seer_access_index(table, &table->load[k], d);
+      if (dim->axis < 0) axes &= ~(uint32_t)dim->axes;
+    }
+  }
+  return (uint16_t)axes;
+}
+
+static void find_warps(const seer_skeleton *b, uint32_t s) {
+  seer_sketch_stage *stage = &b->sketch->stage[s];
+  if (!is_all_fetched(b->plan, s)) return;
+  stage->warps_type =
+      (uint8_t)seer_warps_type_of(b->plan->dag, s, b->context->target, stage->factor_axes);
+  if (stage->warps_type == SEER_WARPS_NONE || stage->partner == SEER_NO_STAGE) return;
+  stage->padded_axes = padded_axes_of(b->plan, s);
+}
+
 seer_sketch *seer_skeleton_build(
     const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
   seer_arena *arena = context->arena;
@@ -497,8 +520,10 @@ seer_sketch *seer_skeleton_build(
     }
     if (stage->role == SEER_ROLE_TILED && context->space == SEER_SPACE_FULL && !is_gpu)
       stage->matrix_depth = (uint8_t)seer_matrix_depth_of(dag, s, context->target);
-    if (stage->role == SEER_ROLE_TILED && is_full && is_gpu && is_all_fetched(plan, s))
-      stage->warps_type = (uint8_t)seer_warps_type_of(dag, s, context->target, stage->factor_axes);
+    if (stage->role == SEER_ROLE_TILED && is_full && is_gpu) find_warps(b, s);
+    // Its maker is a stage before it.
+    if (stage->role == SEER_ROLE_FOLLOW)
+      stage->padded_axes = sketch->stage[stage->partner].padded_axes;
     bool packs = stage->role == SEER_ROLE_TILED && (!is_gpu || seer_plan_is_unfetched(context));
     packs |= is_gpu && context->space == SEER_SPACE_FULL && stage->role == SEER_ROLE_FETCH;
     stage->pack_weights = packs && has_packable(plan, s);
