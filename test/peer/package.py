@@ -9,7 +9,8 @@ import tempfile
 source = os.environ.get("TEST_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 build = os.environ.get("TEST_BUILD_DIR", os.path.join(source, "build"))
 folder = tempfile.mkdtemp()
-atexit.register(shutil.rmtree, folder, ignore_errors=True)
+_process = os.getpid()
+atexit.register(lambda: os.getpid() == _process and shutil.rmtree(folder, ignore_errors=True))  # not where a forked child ends
 _package = os.path.join(folder, "familyseer")
 shutil.copytree(os.path.join(source, "python", "package"), _package, ignore=shutil.ignore_patterns("__pycache__"))
 shutil.copy(os.path.join(source, "python", "familyseer.py"), os.path.join(_package, "_runtime.py"))

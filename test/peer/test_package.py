@@ -4,7 +4,6 @@ import atexit
 import glob
 import io
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -13,18 +12,12 @@ import threading
 import numpy as np
 import onnx
 
-source = os.environ.get("TEST_SOURCE_DIR", ".")
-build = os.environ.get("TEST_BUILD_DIR", os.path.join(source, "build"))
-tmp = tempfile.mkdtemp()
-package = os.path.join(tmp, "familyseer")
-shutil.copytree(os.path.join(source, "python", "package"), package, ignore=shutil.ignore_patterns("__pycache__"))
-shutil.copy(os.path.join(source, "python", "familyseer.py"), os.path.join(package, "_runtime.py"))
-os.symlink(os.path.realpath(os.path.join(build, "libfamilyseer.so")), os.path.join(package, "libfamilyseer.so"))
+import package
+
+tmp = package.folder
 os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(tmp, "temporary")
 os.mkdir(tempfile.tempdir)
 os.environ["SEER_DEVICE_LOCK"] = os.path.join(tmp, "device.lock")  # who tunes beside it would be waited for, out of the time that a tuning has
-sys.dont_write_bytecode = True
-sys.path.insert(0, tmp)
 import familyseer as fs  # noqa: E402
 
 from build_onnx import Net  # noqa: E402
@@ -235,7 +228,4 @@ def test_ctrl_c_keeps_what_was_found():
     assert events[-1].kind == "verdict" and threading.active_count() == 1
 
 
-try:
-    run_tests([(name, test) for name, test in globals().items() if name.startswith("test_")])
-finally:
-    shutil.rmtree(tmp)
+run_tests([(name, test) for name, test in globals().items() if name.startswith("test_")])
