@@ -353,6 +353,7 @@ static void begin(void *user, seer_campaign *campaign) {
   seer_campaign_listen(campaign, on_event, t);
   t->running = campaign;
   if (t->is_stopped) seer_campaign_stop(campaign);
+  t->is_stopped = 0;
 }
 
 // What ended the search has been heard: the next stop is for what follows it.
@@ -415,8 +416,12 @@ static seer_status tune(seer_tuner *t, const char *a, const char *b) {
 int seer_tuner_tune(seer_tuner *t) { return enter_stoppable(t, tune, NULL, NULL); }
 
 void seer_tuner_stop(seer_tuner *t) {
-  t->is_stopped = 1;
-  if (t->running) seer_campaign_stop(t->running);
+  // A search ends itself, in order: to whatever works for it a stop would be a fault.
+  seer_campaign *running = t->running;
+  if (running)
+    seer_campaign_stop(running);
+  else
+    t->is_stopped = 1;
 }
 
 static seer_status build(seer_tuner *t, const char *folder, seer_build_kind kind) {
