@@ -122,10 +122,11 @@ def _network(model: Any, example_inputs: Any, folder: str) -> _Network:
     raise TypeError(f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, not {type(model).__name__}")
 
 
+PERIOD_S = 0.25  # from one look at signals and progress to the next
+
+
 class _Progress:
     """A line on stderr that is written over: whether in a terminal or in a notebook, both know a carriage return."""
-
-    PERIOD_S = 0.25
 
     def __init__(self, asked: Optional[bool]):
         stream = sys.stderr
@@ -185,11 +186,14 @@ class _Tuner:
             self.destroy()
             raise
 
+    def code(self) -> str:
+        return self.api["code_text"](self.api["code"](self.tuner)).decode()
+
     def check(self, failed: int) -> None:
         if not failed:
             return
         api = self.api
-        code = api["code_text"](api["code"](self.tuner)).decode()
+        code = self.code()
         missing = (api["missing_at"](self.tuner, k).contents for k in range(api["n_missing"](self.tuner)))
         raise Error(code, _said(api["message"](self.tuner)),
                     [Operator(_said(m.op), m.count, _said(m.reason)) for m in missing] if code == "unsupported" else ())
@@ -234,7 +238,8 @@ class _Tuner:
         interrupts = 0
         while not self.done.is_set():
             try:
-                self.done.wait(progress.PERIOD_S if progress else None)
+                # Never for good: a signal that another thread takes, or that comes just before the wait, ends none.
+                self.done.wait(PERIOD_S)
                 if progress:
                     progress.show()
             except KeyboardInterrupt:
@@ -246,6 +251,8 @@ class _Tuner:
     def call(self, name: str, *arguments: Any) -> None:
         """One that Ctrl-C ends, with nothing left behind."""
         failed, interrupts = self.work(name, arguments, None)
+        if failed and not interrupts and self.code() == "stopped":  # by a stop that came when the call before had ended
+            failed, interrupts = self.work(name, arguments, None)
         if interrupts:
             raise KeyboardInterrupt
         self.check(failed)

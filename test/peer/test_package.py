@@ -18,6 +18,7 @@ tmp = package.folder
 os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(tmp, "temporary")
 os.mkdir(tempfile.tempdir)
 os.environ["SEER_DEVICE_LOCK"] = os.path.join(tmp, "device.lock")  # who tunes beside it would be waited for, out of the time that a tuning has
+os.environ["XDG_CACHE_HOME"] = os.path.join(tmp, "cache")  # records of an earlier run would leave nothing to tune
 import familyseer as fs  # noqa: E402
 
 from build_onnx import Net  # noqa: E402
@@ -211,11 +212,22 @@ def test_ctrl_c_ends_compiling():
     close(fs.compile(proto, untuned_drafts=64))
 
 
+def test_a_stop_that_came_too_late_ends_nothing():
+    tuner = fs._tune._Tuner(proto, {"untuned_drafts": 64}, "/nowhere")
+    try:
+        tuner.api["stop"](tuner.tuner)
+        tuner.call("compile", os.path.join(tmp, "late").encode())
+    finally:
+        tuner.destroy()
+    close(fs.load(os.path.join(tmp, "late")))
+
+
 def test_ctrl_c_keeps_what_was_found():
     def press(event):
         events.append(event)
         if [e.kind for e in events].count("round-end") == 1 and event.kind == "round-end":
-            os.kill(os.getpid(), signal.SIGINT)
+            # This thread takes it, not the one that waits, as the system may also have it of itself.
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
     events = []
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts behind itself has none
