@@ -34,13 +34,11 @@ seer_status seer_cli_one_shape(const seer_context *context, const char **out_sha
 
 void seer_cli_print_notices(const seer_network *network) {
   for (uint32_t s = 0; s < network->n_set; s++) {
-    const char *notice = network->set[s]->notice;
-    bool is_new = *notice;
-    for (uint32_t k = 0; k < s; k++)
-      is_new = is_new && strcmp(notice, network->set[k]->notice) != 0;
+    const char *notice = seer_network_notice(network, s);
+    if (!*notice) continue;
     char safe[SEER_TEXT_SAFE_LINE_BYTES];
     seer_text_safe_copy(safe, sizeof safe, notice, strlen(notice), SEER_TEXT_ONE_LINE);
-    if (is_new) fprintf(stderr, "%s\n", safe);
+    fprintf(stderr, "%s\n", safe);
   }
 }
 

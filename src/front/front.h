@@ -190,6 +190,8 @@ SEER_MUST_USE seer_status seer_network_verify(const seer_network *network);
 
 // `ops` with those of `more` that it has not, in `arena`.
 const char *seer_task_join_ops(const char *ops, const char *more, seer_arena *arena);
+// What was assumed about the inputs of a set, but "" where an earlier set has it, too.
+const char *seer_network_notice(const seer_network *network, uint32_t set);
 double seer_network_flops(const seer_network *network);  // of one run; several sets: one of each
 // All of the above for a path or built-in name (models/ registers the built-in resolver through
 // this callback). out_graph NULL with SEER_OK: no built-in network has that name.

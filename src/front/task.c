@@ -312,6 +312,13 @@ const char *seer_task_join_ops(const char *ops, const char *more, seer_arena *ar
   return ops;
 }
 
+const char *seer_network_notice(const seer_network *network, uint32_t set) {
+  const char *notice = network->set[set]->notice;
+  for (uint32_t k = 0; k < set; k++)
+    if (strcmp(notice, network->set[k]->notice) == 0) return "";
+  return notice;
+}
+
 double seer_network_flops(const seer_network *network) {
   double total = 0;
   for (uint32_t k = 0; k < network->n_task; k++)

@@ -234,11 +234,8 @@ static void take_missing(seer_tuner *t) {
 static void tell_notices(const seer_tuner *t) {
   const seer_network *network = t->precise.version[0].network;
   for (uint32_t s = 0; s < network->n_set; s++) {
-    const char *notice = network->set[s]->notice;
-    bool is_new = notice[0] != '\0';
-    for (uint32_t k = 0; k < s; k++)
-      is_new = is_new && strcmp(notice, network->set[k]->notice) != 0;
-    if (is_new) tell_text(t, SEER_EVENT_NOTE, notice);
+    const char *notice = seer_network_notice(network, s);
+    if (*notice) tell_text(t, SEER_EVENT_NOTE, notice);
   }
 }
 

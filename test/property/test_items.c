@@ -142,21 +142,27 @@ static void read_targets(seer_target *out, seer_arena *arena) {
     must(seer_target_parse(target_texts[k], arena, &out[k]));
 }
 
-static void run_space(seer_space_kind space) {
+// Random programs for all targets, each of which `check` judges and counts in `c`; what is not
+// said of them in `how` is the same for all.
+static void run_programs(counts *c, random_programs how, uint64_t seed, uint32_t n) {
   seer_arena *arena = seer_arena_create("targets");
   seer_target targets[SEER_COUNT_OF(target_texts)];
   read_targets(targets, arena);
-  counts c = {.space = space, .runner = jit_runner_create(NULL)};
-  random_programs how = {.targets = targets,
-      .n_targets = SEER_COUNT_OF(targets),
-      .space = space,
-      .max_sketches = 3,
-      .has_default = true,
-      .n_samples = 3,
-      .has_children = true,
-      .check = check,
-      .user = &c};
-  random_programs_check(&how, "items", 1, N_PAIRS);
+  c->runner = jit_runner_create(NULL);
+  how.targets = targets;
+  how.n_targets = SEER_COUNT_OF(targets);
+  how.space = c->space;
+  how.has_default = how.has_children = true;
+  how.check = check;
+  how.user = c;
+  random_programs_check(&how, "items", seed, n);
+  jit_runner_destroy(c->runner);
+  seer_arena_destroy(arena);
+}
+
+static void run_space(seer_space_kind space) {
+  counts c = {.space = space};
+  run_programs(&c, (random_programs){.max_sketches = 3, .n_samples = 3}, 1, N_PAIRS);
   print_message("%u tiled, %u fetched, %u flat, %u of them wide, %u sums shared, %u barriers\n",
       (unsigned)c.n_tiled, (unsigned)c.n_fetched, (unsigned)c.n_flat, (unsigned)c.n_wide,
       (unsigned)c.n_tree, (unsigned)c.n_barriers);
@@ -175,8 +181,6 @@ static void run_space(seer_space_kind space) {
       (unsigned)c.n_padded, (unsigned)c.n_packed, (unsigned)c.n_ahead, (unsigned)c.n_axes_ahead,
       (unsigned)c.n_shared, (unsigned)c.n_parts);
   assert_true(has_all && c.n_compiled > c.n / JIT_EVERY / 2);
-  jit_runner_destroy(c.runner);
-  seer_arena_destroy(arena);
 }
 
 static void all_of_full(void **state) {
@@ -193,55 +197,27 @@ static void all_of_ansor(void **state) {
 // long as that.
 static void all_in_parts(void **state) {
   (void)state;
-  seer_arena *arena = seer_arena_create("targets");
-  seer_target targets[SEER_COUNT_OF(target_texts)];
-  read_targets(targets, arena);
-  counts c = {.space = SEER_SPACE_FULL, .runner = jit_runner_create(NULL)};
-  random_programs how = {.targets = targets,
-      .n_targets = SEER_COUNT_OF(targets),
-      .space = SEER_SPACE_FULL,
-      .only = "/splitk(",
-      .max_sketches = 2,
-      .has_default = true,
-      .n_samples = 6,
-      .has_children = true,
-      .check = check,
-      .user = &c};
-  random_programs_check(&how, "items", 20000, N_IN_PARTS);
+  counts c = {.space = SEER_SPACE_FULL};
+  run_programs(&c, (random_programs){.only = "/splitk(", .max_sketches = 2, .n_samples = 6}, 20000,
+      N_IN_PARTS);
   print_message(
       "%u in parts, %u in more than 2, %u of them with a shorter last one; %u fetched a step "
       "ahead\n",
       (unsigned)c.n_parts, (unsigned)c.n_more, (unsigned)c.n_cut, (unsigned)c.n_ahead);
   assert_true(c.n_parts > c.n * 9 / 10 && c.n_more > c.n / 12 && c.n_cut > c.n / 10);
   assert_true(c.n_ahead > c.n / 10);
-  jit_runner_destroy(c.runner);
-  seer_arena_destroy(arena);
 }
 
 // Convolutions whose pixels are one axis.
 static void all_implicit(void **state) {
   (void)state;
-  seer_arena *arena = seer_arena_create("targets");
-  seer_target targets[SEER_COUNT_OF(target_texts)];
-  read_targets(targets, arena);
-  counts c = {.space = SEER_SPACE_FULL, .runner = jit_runner_create(NULL)};
-  random_programs how = {.targets = targets,
-      .n_targets = SEER_COUNT_OF(targets),
-      .space = SEER_SPACE_FULL,
-      .only = "implicit",
-      .max_sketches = 2,
-      .has_default = true,
-      .n_samples = 4,
-      .has_children = true,
-      .check = check,
-      .user = &c};
-  random_programs_check(&how, "items", 40000, N_IMPLICIT);
+  counts c = {.space = SEER_SPACE_FULL};
+  run_programs(&c, (random_programs){.only = "implicit", .max_sketches = 2, .n_samples = 4}, 40000,
+      N_IMPLICIT);
   print_message("%u schedules, %u read windows as they are fetched, %u a step ahead, %u in parts\n",
       (unsigned)c.n, (unsigned)c.n_patches, (unsigned)c.n_ahead, (unsigned)c.n_parts);
   assert_true(c.n_patches > c.n / 2 && c.n_patches < c.n);
   assert_true(c.n_ahead > c.n / 20 && c.n_parts > c.n / 50);
-  jit_runner_destroy(c.runner);
-  seer_arena_destroy(arena);
 }
 
 int main(void) {

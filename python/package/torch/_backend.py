@@ -170,12 +170,7 @@ class _Lowered:
     def _export(self, args: list, inputs: list, computed: list, work: str) -> tuple:
         begin = time.perf_counter()
         file = os.path.join(work, "graph.onnx")
-        try:
-            names = _graph.write_onnx(self.graph, args, inputs, computed, file)
-        except ImportError as error:
-            raise _runtime.Error("unsupported", f"PyTorch's exporter to ONNX lacks a module: {error}") from error
-        except Exception as error:  # of any kind that PyTorch's exporter has
-            raise Unsuited(f"PyTorch cannot export it to ONNX: {_essence(error)}") from error
+        names = _graph.write_onnx(self.graph, args, inputs, computed, file)
         self.told.seconds["export"] = time.perf_counter() - begin
         return file, names
 
@@ -226,15 +221,6 @@ def _check(expected: Sequence, found: Sequence, computed: Sequence[int], precisi
             raise Unsuited(f"result {k} is up to {error:.3g} off eager mode's, whose largest is {scale:.3g}")
 
 
-def _essence(error: BaseException) -> str:
-    """The first line of what was wrong at the bottom of it."""
-    seen = set()
-    while id(error) not in seen:
-        seen.add(id(error))
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__) or error
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-
-
 def export(module: torch.nn.Module, example_inputs: Any, path: str) -> None:
     """Writes `module` as an ONNX file, with weights in one beside it where there are many. example_inputs: a tensor, a
     tuple of what forward takes in order, or a dict by name; its sizes are the network's."""
@@ -242,9 +228,4 @@ def export(module: torch.nn.Module, example_inputs: Any, path: str) -> None:
         raise _runtime.Error("invalid", f"{type(module).__name__} is in training mode; call eval() first")
     by_name = dict(example_inputs) if isinstance(example_inputs, dict) else None
     in_order = () if by_name is not None else example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
-    try:
-        _graph.write_module(module, in_order, by_name, path)
-    except ImportError as error:
-        raise _runtime.Error("unsupported", f"PyTorch's exporter to ONNX lacks a module: {error}") from error
-    except Exception as error:
-        raise _runtime.Error("unsupported", f"PyTorch cannot export {type(module).__name__} to ONNX: {_essence(error)}") from error
+    _graph.write_module(module, in_order, by_name, path, type(module).__name__)

@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import torch
 
-from .. import _tune
+from .. import _runtime, _tune
 
 Tensor = torch.Tensor
 # Those that ONNX and NumPy's carriers (Model) have.
@@ -163,15 +163,24 @@ def apart(work: Callable[[], Any]) -> Any:
     return result
 
 
+def _essence(error: BaseException) -> str:
+    """The first line of what was wrong at the bottom of it."""
+    seen = set()
+    while id(error) not in seen:
+        seen.add(id(error))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__) or error
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
 def write_onnx(graph: Any, args: Sequence, inputs: Sequence[int], results: Sequence[int], path: str) -> tuple:
     """Writes the graph as an ONNX file whose inputs are the arguments `inputs` and whose outputs are the results
     `results`; returns their names."""
     whole = _Whole(graph, args, inputs, results).eval()
-    return write_module(whole, tuple(args[k] for k in inputs), None, path)
+    return write_module(whole, tuple(args[k] for k in inputs), None, path, "it")
 
 
-def write_module(module: torch.nn.Module, args: tuple, kwargs: Optional[dict], path: str) -> tuple:
-    """Writes a module as an ONNX file, by PyTorch's exporter; returns the names of its inputs and outputs."""
+def write_module(module: torch.nn.Module, args: tuple, kwargs: Optional[dict], path: str, what: str) -> tuple:
+    """Writes a module as an ONNX file, by PyTorch's exporter, whose errors call it `what`; returns the names of its inputs and outputs."""
     def work() -> Any:
         exported = torch.export.export(module, args, kwargs, strict=False)
         program = torch.onnx.export(exported, optimize=False, verbose=False, dynamo=True)
@@ -180,5 +189,10 @@ def write_module(module: torch.nn.Module, args: tuple, kwargs: Optional[dict], p
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        graph = apart(work)
+        try:
+            graph = apart(work)
+        except ImportError as error:
+            raise _runtime.Error("unsupported", f"PyTorch's exporter to ONNX lacks a module: {error}") from error
+        except Exception as error:  # of any kind that PyTorch's exporter has
+            raise _runtime.Error("unsupported", f"PyTorch cannot export {what} to ONNX: {_essence(error)}") from error
     return [v.name for v in graph.inputs], [v.name for v in graph.outputs]

@@ -11,6 +11,25 @@ seer_expr seer_formulation_choose(
   return chosen;
 }
 
+typedef struct {
+  const seer_expr_pool *pool;
+  seer_expr load;
+  uint32_t n;  // different ones
+} load_search;
+
+static void find_load(void *user, seer_expr e) {
+  load_search *search = user;
+  if (seer_expr_at(search->pool, e)->op != SEER_EXPR_LOAD || search->load.i == e.i) return;
+  search->load = e;
+  search->n++;
+}
+
+seer_expr seer_formulation_only_load(const seer_expr_pool *pool, seer_expr e) {
+  load_search search = {.pool = pool};
+  seer_expr_visit(pool, e, find_load, &search);
+  return search.n == 1 ? search.load : (seer_expr){0};
+}
+
 static bool is_weight(const seer_dag *dag, seer_expr e) {
   const seer_expr_node *node = seer_expr_at(&dag->expr, e);
   return node->op == SEER_EXPR_LOAD && dag->buf[node->ref].kind == SEER_BUF_WEIGHT;

@@ -9,6 +9,9 @@
 seer_expr seer_formulation_choose(
     seer_expr_pool *pool, seer_expr index, const seer_expr *choice, uint32_t n);
 
+// The only load in `e`, however often it is there; 0: there is none, or several.
+seer_expr seer_formulation_only_load(const seer_expr_pool *pool, seer_expr e);
+
 // The two loads of a stage's only body where that is their product and one of them, *out_weight, is
 // of constant weights; else false.
 bool seer_formulation_match_product(

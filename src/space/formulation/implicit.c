@@ -19,6 +19,7 @@
 #include "dag/access.h"
 #include "dag/edit.h"
 #include "space/formulation.h"
+#include "space/formulation/common.h"
 
 extern const seer_formulation seer_formulation_dot2;
 
@@ -34,19 +35,6 @@ typedef struct {
 } rows;
 
 // ---- which axes
-
-typedef struct {
-  const seer_expr_pool *pool;
-  seer_expr load;
-  uint32_t n;  // different ones
-} load_search;
-
-static void find_load(void *user, seer_expr e) {
-  load_search *search = user;
-  if (seer_expr_at(search->pool, e)->op != SEER_EXPR_LOAD || search->load.i == e.i) return;
-  search->load = e;
-  search->n++;
-}
 
 static bool uses(const rows *r, seer_expr e, uint32_t axis) {
   return seer_expr_uses_var(&r->dag->expr, e, r->dag->stage[r->anchor].var0 + axis);
@@ -88,13 +76,11 @@ static bool find_product(rows *r) {
   bool is_product = body->dtype == SEER_DTYPE_F32 &&
       (body->op == SEER_EXPR_MUL || seer_expr_is_dot2((seer_expr_op)body->op));
   for (uint32_t k = 0; k < 2 && is_product; k++) {
-    load_search search = {.pool = pool};
     r->factor[0] = body->arg[k];
     r->factor[1] = body->arg[!k];
-    seer_expr_visit(pool, r->factor[0], find_load, &search);
-    r->load = search.load;
+    r->load = seer_formulation_only_load(pool, r->factor[0]);
     r->n = 0;
-    if (search.n == 1 && find_run(r)) return true;
+    if (r->load.i != 0 && find_run(r)) return true;
   }
   return false;
 }

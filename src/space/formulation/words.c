@@ -6,21 +6,9 @@
 
 #include "dag/access.h"
 #include "dag/edit.h"
+#include "space/formulation/common.h"
 
 // ---- is it such a product?
-
-typedef struct {
-  const seer_dag *dag;
-  seer_expr load;
-  uint32_t n_load;  // different ones
-} load_search;
-
-static void find_load(void *user, seer_expr e) {
-  load_search *search = user;
-  if (seer_expr_at(&search->dag->expr, e)->op != SEER_EXPR_LOAD || search->load.i == e.i) return;
-  search->load = e;
-  search->n_load++;
-}
 
 // The factor without its load is of constants: it is the same operator on each element. A choice
 // by position (padding) may stand around the load alone.
@@ -40,10 +28,8 @@ static const seer_access *access_of(
 }
 
 static bool match_load(const seer_dag *dag, const seer_word_product *p, seer_word_factor *f) {
-  load_search search = {.dag = dag};
-  seer_expr_visit(&dag->expr, f->part, find_load, &search);
-  if (search.n_load != 1) return false;
-  f->load = search.load;
+  f->load = seer_formulation_only_load(&dag->expr, f->part);
+  if (f->load.i == 0) return false;
   const seer_access *x = access_of(dag, p, f);
   if (!x || x->rank == 0 || dag->buf[x->buf].kind == SEER_BUF_WEIGHT) return false;
   const seer_expr_node *load = seer_expr_at(&dag->expr, f->load);
