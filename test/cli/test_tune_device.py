@@ -97,16 +97,22 @@ def benched(folder, library, **environment):
     check(done.returncode == 1 and "device" in done.stderr, f"bench of processors: {done.returncode} {done.stderr}")
 
 
+def parent(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        return int(stat.read().rsplit(")", 1)[1].split()[1])
+
+
 def device_runners():
-    """Processes of this machine that are runners on a device and children of a tuning of ours."""
+    """Processes that are runners on a device and children of a tuning that this process started: other tests' have the same names."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
+        pid = int(path.split("/")[2])
         try:
             words = open(path, "rb").read().split(b"\0")
+            if words[1:3] == [b"worker", b"device"] and parent(parent(pid)) == os.getpid():
+                found.append(pid)
         except OSError:
             continue
-        if words[1:3] == [b"worker", b"device"] and os.path.abspath(words[0].decode()) == FAMILYSEER:
-            found.append(int(path.split("/")[2]))
     return found
 
 

@@ -16,6 +16,7 @@ import tempfile
 FAMILYSEER = os.path.abspath(os.environ.get("FAMILYSEER", "build/familyseer"))
 MOCK = os.path.join(os.path.abspath(os.environ.get("TEST_BUILD_DIR", "build")), "mock")
 TRIALS = 8
+PATIENT = ("--timeout", "300s")  # a runner is lost by its fault alone, however slow the machine is
 failures = []
 
 # Runners alone have the faults, of `devices` the first ones that are started; each start is a line.
@@ -76,24 +77,6 @@ def tuned(folder, faults, *options, devices="cuda:0", n_faulty=1, **environment)
     return collections.Counter(e["class"] for e in runs), n_starts, done
 
 
-def settled(is_right, *args, **more):
-    """The first of three tunings that is_right(classes, starts) holds for: on a machine that does other things a runner may be lost otherwise,
-    and a candidate by both of two."""
-    for k in range(3):
-        n = len(failures)
-        classes, n_starts, done = tuned(*args, **more)
-        if is_right(classes, n_starts) and len(failures) == n:
-            break
-        print(f"{args[1:]}: {n_starts} runners: {classes}\n{done.stderr[:3000]}")
-        if k < 2:
-            del failures[n:]
-    return classes, n_starts, done
-
-
-def tuned_with(n_runners, *args):
-    return settled(lambda classes, n_starts: n_starts == n_runners, *args)
-
-
 def main():
     folder = tempfile.mkdtemp(prefix="familyseer-device-faults-")
     try:
@@ -103,18 +86,17 @@ def main():
         check(n_starts >= 2, f"stall: {n_starts} runners, {done.stderr[-4000:]}")
 
         # It leaves its memory: the device is lost and its runner ends; the next one has the candidate once more.
-        classes, n_starts, done = tuned_with(2, folder, "wild=6")
+        classes, n_starts, done = tuned(folder, "wild=6", *PATIENT)
         check(set(classes) == {"ok"} and n_starts == 2, f"lost once: {classes}, {n_starts} runners, {done.stderr[-4000:]}")
         check("CUDA_ERROR_LAUNCH_FAILED (719)" in done.stderr, f"lost: {done.stderr[-500:]}")
 
         # No memory for an answer that is checked: that candidate is told, its runner stays.
-        classes, n_starts, done = tuned_with(1, folder, "oom=5")
+        classes, n_starts, done = tuned(folder, "oom=5", *PATIENT)
         check(n_starts == 1 and classes["ok"] >= TRIALS, f"no memory: {classes}, {n_starts} runners, {done.stderr[-4000:]}")
         check("run-crash: CUDA, Mock 0: no memory for" in done.stderr, f"no memory: {done.stderr[-4000:]}")
 
         # One of two devices is lost over and over.
-        classes, n_starts, done = settled(lambda classes, n: n > 2 and classes["ok"] >= TRIALS, folder, "devices=2,wild=4",
-                                          devices="cuda:0,cuda:1", n_faulty=5, MOCK_CUDA="devices=2")
+        classes, n_starts, done = tuned(folder, "devices=2,wild=4", *PATIENT, devices="cuda:0,cuda:1", n_faulty=5, MOCK_CUDA="devices=2")
         check(n_starts > 2 and classes["ok"] >= TRIALS, f"two devices: {classes}, {n_starts} runners")
 
         # A device on which nothing runs at all ends the tuning with the reason.
