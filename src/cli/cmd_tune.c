@@ -1,26 +1,27 @@
 // cmd_tune.c - familyseer tune: MODEL -> tuned schedules in the records, and a library with them.
 // Resumes by itself; Ctrl-C (and SIGTERM) ends the search and compiles what is known, and so does a
-// reader of the events that goes away, or records that cannot be written any more (status 1). What
-// a tuning is says tune/tune.h: here are signals, what is shown of it, and the report.
+// reader of the events that goes away, or records that cannot be written any more (status 1). A
+// second one ends the program, as do all that come when nothing is searched. What a tuning is says
+// tune/tune.h: here are signals, what is shown of it, and the report.
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/terminal.h"
 #include "measure/remote/remote.h"
 #include "tune/tune.h"
 
 // A signal handler has no other way to say it, and to reach the campaign.
 static volatile sig_atomic_t is_interrupted;
 static seer_campaign *running;
-
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  is_interrupted = 1;
-  if (running) seer_campaign_stop(running);
-}
+// What it says, made before: the end may be seconds away.
+static char answer[512];
 
 // What signals did before. They are caught while the machine is waited for and searched on, not
 // while what is known is compiled.
@@ -29,11 +30,36 @@ static struct {
   struct sigaction interrupt, terminate;
 } before;
 
+static void on_interrupt(int signal_number) {
+  int kept_errno = errno;
+  is_interrupted = 1;
+  if (running) seer_campaign_stop(running);
+  // What of it does not go out is not missed: somebody may have closed stderr.
+  if (write(STDERR_FILENO, answer, strlen(answer)) < 0) errno = 0;
+  // The next one ends the program, if nobody wanted signals to be ignored.
+  sigaction(signal_number, signal_number == SIGINT ? &before.interrupt : &before.terminate, NULL);
+  errno = kept_errno;
+}
+
+// On a terminal in place of the ^C that it shows.
+static void make_answer(const char *what_follows, seer_arena *arena) {
+  bool is_terminal = seer_terminal_is_there();
+  const char *text = seer_arena_printf(
+      arena, "stopping: what runs is finished, then %s; Ctrl-C again ends at once", what_follows);
+  seer_text out;
+  seer_text_init(&out, arena);
+  if (is_terminal) seer_text_put(&out, "\r\033[K");
+  seer_terminal_put_wrapped(&out, text, is_terminal ? seer_terminal_ask().columns - 1 : 200);
+  (void)snprintf(answer, sizeof answer, "%s", out.data);
+}
+
 static void catch_signals(void) {
   const struct sigaction action = {.sa_handler = on_interrupt};
-  sigaction(SIGINT, &action, &before.interrupt);
-  sigaction(SIGTERM, &action, &before.terminate);
+  sigaction(SIGINT, NULL, &before.interrupt);
+  sigaction(SIGTERM, NULL, &before.terminate);
   before.is_caught = true;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
 }
 
 static void release_signals(void) {
@@ -66,7 +92,8 @@ static void show_before(void *user, seer_event_kind kind, const char *text) {
 
 static void begin(void *user, seer_campaign *campaign) {
   display *d = user;
-  seer_progress_init(&d->progress, campaign, d->precise->taken->network);
+  seer_progress_init(
+      &d->progress, d->context, campaign, d->precise->taken->network, &is_interrupted);
   if (d->is_json) seer_campaign_listen(campaign, seer_progress_on_event_json, &d->progress);
   seer_campaign_listen(campaign, seer_progress_on_event, &d->progress);
   seer_campaign_listen(campaign, seer_report_on_event, d->report);
@@ -111,6 +138,10 @@ static seer_status tune(seer_context *context, seer_precise *precise, seer_recor
       .folder = out_dir[0] ? out_dir : NULL,
       .watch = {&d, is_over, show_before, begin, end}};
   seer_tuning tuning;
+  make_answer(out_dir[0] ? "the library is written from what was found"
+          : records      ? "what was found stays in the records"
+                         : "the tuning ends",
+      arena);
   catch_signals();
   seer_status status = seer_tune_network(&request, &tuning);
   release_signals();

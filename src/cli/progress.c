@@ -1,23 +1,30 @@
-// progress.c - what people see while a network is tuned. The table has Ansor's columns and those
-// that tell why a task is where it is: family, bound (the roofline), share of the network's time.
+// progress.c - what people see while a network is tuned.
 #include "cli/progress.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
+#include "cli/task_table.h"
+#include "cli/terminal.h"
 
 #define TABLE_ROWS 16
 #define LIVE_PERIOD_S 0.25
 #define LINE_PERIOD_S 10.0
-#define NAME_WIDTH 44
+#define LEAST_NAME 12  // columns of a task's name
+#define AROUND_ROWS \
+  4  // of the terminal: the table's title, its last lines, and where the cursor is
 
-void seer_progress_init(seer_progress *p, seer_campaign *campaign, const seer_network *network) {
-  *p = (seer_progress){
-      .campaign = campaign, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
+void seer_progress_init(seer_progress *p, const seer_context *context, seer_campaign *campaign,
+    const seer_network *network, const volatile sig_atomic_t *is_ending) {
+  bool has_log = seer_context_str(context, SEER_OPT_LOG)[0] != '\0';
+  *p = (seer_progress){.campaign = campaign,
+      .network = network,
+      .is_live = seer_terminal_is_there() && !has_log,
+      .is_ending = is_ending};
 }
 
 // ---- texts that may hold what files and other processes wrote
@@ -37,97 +44,171 @@ static json_t *safe_json(const char *text) {
 }
 
 // ---- the table
-typedef struct {
-  uint32_t task;
-  double one_s, share_s;  // a step, and all of the task's
-} row;
-
-static int by_share(const void *a, const void *b) {
-  const row *x = a, *y = b;
-  if (x->share_s != y->share_s) return x->share_s > y->share_s ? -1 : 1;
-  return (x->task > y->task) - (x->task < y->task);
-}
-
-// `choices`: of the library that was run, whose times in the network these are then; else NULL.
-static uint32_t print_table(const seer_progress *p, const seer_choice *choices, double total_s) {
-  const seer_schedule_state *state = seer_campaign_state(p->campaign);
-  const seer_families *families = seer_campaign_families(p->campaign);
-  row *rows = calloc(state->n_task + 1, sizeof(row));
-  if (!rows) return 0;
-  for (uint32_t t = 0; t < state->n_task; t++) {
-    double one_s = choices ? choices[t].network_seconds : state->task[t].best_s;
-    rows[t] = (row){t, one_s, state->task[t].weight * one_s};
-  }
-  qsort(rows, state->n_task, sizeof(row), by_share);
-  fprintf(stderr, "%4s  %-*s %-18s %3s %10s %9s %7s %6s %6s  %s\n", "ID", NAME_WIDTH, "Task",
-      "Family", "x", choices ? "In network" : "Latency", "GFLOP/s", "% bound", "Share", "Trials",
-      "State");
-  uint32_t n = state->n_task < TABLE_ROWS ? state->n_task : TABLE_ROWS;
-  for (uint32_t i = 0; i < n; i++) {
-    const seer_task_state *task = &state->task[rows[i].task];
-    const char *what = task->is_dead || task->best_s > 0 ? seer_task_state_name(task) : "-";
-    safe_line name, family;
-    fprintf(stderr, "%4u  %-*.*s %-18.18s %3.0f ", rows[i].task, NAME_WIDTH, NAME_WIDTH,
-        safe(p->network->task[rows[i].task].name, &name),
-        safe(families->name[task->family], &family), (double)p->network->task[rows[i].task].weight);
-    double one_s = rows[i].one_s;
-    if (one_s > 0) {
-      fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", one_s * 1e6, task->flops / one_s * 1e-9,
-          100 * task->bound_s / one_s, 100 * rows[i].share_s / total_s);
-    } else {
-      fprintf(stderr, "%10s %9s %7s %6s ", "-", "-", "-", "-");
-    }
-    fprintf(stderr, "%6u  %s\n", task->n_trial, what);
-  }
-  free(rows);
-  if (state->n_task > n) fprintf(stderr, "      ... and %u lighter tasks\n", state->n_task - n);
-  return n + 1 + (state->n_task > n);
-}
-
-static void print_status(const seer_progress *p, const seer_event *event) {
+// The longest of these that fits.
+static void put_status(
+    seer_text *to, const seer_progress *p, const seer_event *event, uint32_t columns) {
   const seer_budget *budget = seer_campaign_budget(p->campaign);
   const seer_schedule_state *state = seer_campaign_state(p->campaign);
-  fprintf(stderr, "Sum of tasks: %.3f ms  Trials: %u  Used time: %.0f s", event->estimated_s * 1e3,
-      event->trials, event->elapsed_s);
-  if (budget->time_s > 0) fprintf(stderr, " of %.0f s", budget->time_s);
-  if (budget->trials) fprintf(stderr, "  of %u trials", budget->trials);
-  fprintf(stderr, "  Last: task %u\n", state->last.task);
+  char of_time[32] = "", of_trials[32] = "", last[32] = "";
+  if (budget->time_s > 0) (void)snprintf(of_time, sizeof of_time, " of %.0f s", budget->time_s);
+  if (budget->trials) (void)snprintf(of_trials, sizeof of_trials, "  of %u trials", budget->trials);
+  if (p->is_judging)
+    (void)snprintf(last, sizeof last, "  Checking winners");
+  else
+    (void)snprintf(last, sizeof last, "  Last: task %u", state->last.task);
+  for (int turn = 0;; turn++) {
+    const char *title = turn < 3 ? "Sum of tasks: " : "", *dot = turn < 3 ? "Trials: " : "trials ",
+               *used = turn < 2 ? "Used time: " : "";
+    char text[256];
+    (void)snprintf(text, sizeof text, "%s%.3f ms  %s%u  %s%.0f s%s%s%s", title,
+        event->estimated_s * 1e3, dot, event->trials, used, event->elapsed_s, of_time,
+        turn < 3 ? of_trials : "", turn < 1 ? last : "");
+    bool fits = columns == 0 || strlen(text) <= columns;
+    if (!fits && turn < 3) continue;
+    if (fits)
+      seer_text_put(to, text);
+    else
+      seer_terminal_put_cut(to, text, columns);
+    seer_text_put(to, "\n");
+    return;
+  }
 }
 
-static void show_live(seer_progress *p, const seer_event *event) {
-  if (p->n_lines) fprintf(stderr, "\033[%uA\033[J", p->n_lines);
-  p->n_lines = print_table(p, NULL, event->estimated_s) + 1;
-  print_status(p, event);
+// ---- the terminal
+static bool is_ending(const seer_progress *p) { return p->is_ending && *p->is_ending; }
+
+// At once, so that nobody sees half of it, and nothing comes between.
+static void show(const seer_text *text) {
+  if (text->n_bytes > 0) (void)fwrite(text->data, 1, text->n_bytes, stderr);
 }
 
-static void on_note(seer_progress *p, const char *text) {
-  safe_line line;
-  if (p->n_lines) fprintf(stderr, "\033[%uA\033[J", p->n_lines);
+// The cursor stands below the table. It goes to its top only where the terminal is as wide as it
+// was: else lines may lie otherwise now, and the table stays.
+static void put_away(seer_progress *p, seer_text *to, uint32_t columns) {
+  if (p->n_lines > 0 && p->columns == columns && !is_ending(p))
+    seer_text_printf(to, "\033[%uA\033[J", p->n_lines);
   p->n_lines = 0;
-  fprintf(stderr, "%s\n", safe(text, &line));
+}
+
+static void put_table(
+    seer_progress *p, seer_text *to, const seer_event *event, seer_terminal_size size) {
+  uint32_t rows = size.rows > AROUND_ROWS ? size.rows - AROUND_ROWS : 1;
+  const seer_task_table_size table = {size.columns - 1, rows < TABLE_ROWS ? rows : TABLE_ROWS};
+  p->n_lines = seer_task_table_put(to, p->campaign, p->network, NULL, event->estimated_s, table);
+  put_status(to, p, event, size.columns - 1);
+  p->n_lines++;
+  p->columns = size.columns;
+}
+
+// What is news, above a table that stands there. `text` NULL: none. `event` NULL: no table any
+// more.
+static void show_live(seer_progress *p, const char *text, const seer_event *event) {
+  seer_arena *arena = seer_arena_create("frame");
+  seer_terminal_size size = seer_terminal_ask();
+  seer_text frame;
+  seer_text_init(&frame, arena);
+  bool had_table = p->n_lines > 0;
+  put_away(p, &frame, size.columns);
+  if (text) seer_terminal_put_wrapped(&frame, text, size.columns - 1);
+  if (event && (had_table || !text) && !is_ending(p)) put_table(p, &frame, event, size);
+  show(&frame);
+  seer_arena_destroy(arena);
+}
+
+// As wide as the terminal, where there is one.
+static void say(const seer_progress *p, const char *text) {
+  safe_line line;
+  if (!p->is_live) {
+    fprintf(stderr, "%s\n", safe(text, &line));
+    return;
+  }
+  seer_arena *arena = seer_arena_create("line");
+  seer_text wrapped;
+  seer_text_init(&wrapped, arena);
+  seer_terminal_put_wrapped(&wrapped, safe(text, &line), seer_terminal_ask().columns - 1);
+  show(&wrapped);
+  seer_arena_destroy(arena);
+}
+
+static void show_status(const seer_progress *p, const seer_event *event) {
+  seer_arena *arena = seer_arena_create("line");
+  seer_text text;
+  seer_text_init(&text, arena);
+  put_status(&text, p, event, 0);
+  show(&text);
+  seer_arena_destroy(arena);
+}
+
+// `event`: what the table shows when the note stands above it; NULL: there is none any more.
+static void on_note(seer_progress *p, const char *text, const seer_event *event) {
+  safe_line line;
+  if (p->is_live)
+    show_live(p, safe(text, &line), event);
+  else
+    say(p, text);
 }
 
 static void on_start(const seer_progress *p, const seer_event *event) {
   const seer_budget *budget = seer_campaign_budget(p->campaign);
   const seer_families *families = seer_campaign_families(p->campaign);
-  fprintf(stderr, "%u tasks in %u families", p->network->n_task, families->n_family);
-  if (budget->time_s > 0)
-    fprintf(stderr, ", about %.0f min %02.0f s",
-        budget->time_s / 60 - 0.5 > 0 ? (double)(int)(budget->time_s / 60) : 0.0,
-        budget->time_s - 60.0 * (int)(budget->time_s / 60));
-  if (budget->trials) fprintf(stderr, ", %u measurements", budget->trials);
-  if (budget->is_until_done) fprintf(stderr, ", until it is done");
-  fprintf(stderr, "; before tuning: about %.3f ms", event->estimated_s * 1e3);
-  if (p->network->n_set > 1) fprintf(stderr, ", mean of %u sets of shapes", p->network->n_set);
-  fprintf(stderr, "\n");
+  seer_arena *arena = seer_arena_create("line");
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_text_printf(&text, "%u tasks in %u families", p->network->n_task, families->n_family);
+  if (budget->time_s >= 60)
+    seer_text_printf(&text, ", about %.0f min %02.0f s", floor(budget->time_s / 60),
+        floor(fmod(budget->time_s, 60)));
+  else if (budget->time_s > 0)
+    seer_text_printf(&text, ", about %.0f s", budget->time_s);
+  if (budget->trials) seer_text_printf(&text, ", %u measurements", budget->trials);
+  if (budget->is_until_done) seer_text_put(&text, ", until it is done");
+  seer_text_printf(&text, "; before tuning: about %.3f ms", event->estimated_s * 1e3);
+  if (p->network->n_set > 1)
+    seer_text_printf(&text, ", mean of %u sets of shapes", p->network->n_set);
+  say(p, text.data);
+  seer_arena_destroy(arena);
 }
 
+// Of the winners most hold, and those that do not are none: the untuned one ships. On a terminal
+// that is no news; the report and the events tell.
 static void on_accept(seer_progress *p, const seer_event *event) {
-  if (event->is_accepted && p->is_terminal) return;
-  if (p->n_lines) p->n_lines = 0;
   safe_line line;
-  fprintf(stderr, "task %u: %s (%.1f us, untuned %.1f us)\n", event->task, safe(event->text, &line),
-      event->after_s * 1e6, event->before_s * 1e6);
+  p->is_judging = true;
+  if (!p->is_live) {
+    fprintf(stderr, "task %u: %s (%.1f us, untuned %.1f us)\n", event->task,
+        safe(event->text, &line), event->after_s * 1e6, event->before_s * 1e6);
+    return;
+  }
+  if (!event->is_accepted) {
+    if (p->n_lines > 0) show_live(p, NULL, event);
+    return;
+  }
+  seer_arena *arena = seer_arena_create("line");
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_text_printf(&text, "task %u: %.1f us", event->task, event->after_s * 1e6);
+  if (event->before_s > 0)
+    seer_text_printf(&text, ", %.2f times as fast as untuned", event->before_s / event->after_s);
+  // The name, if there is room for one.
+  uint32_t columns = seer_terminal_ask().columns - 1;
+  if (text.n_bytes + 2 + LEAST_NAME <= columns) {
+    safe(p->network->task[event->task].name, &line);
+    uint32_t room = columns - (uint32_t)text.n_bytes - 2;
+    seer_text_put(&text, "  ");
+    seer_terminal_put_cut(&text, line.text, room);
+  }
+  show_live(p, text.data, event);
+  seer_arena_destroy(arena);
+}
+
+static void on_round_end(seer_progress *p, const seer_event *event) {
+  double period = p->is_live ? LIVE_PERIOD_S : LINE_PERIOD_S;
+  if (event->elapsed_s - p->last_shown_s < period || (p->is_live && is_ending(p))) return;
+  p->last_shown_s = event->elapsed_s;
+  if (p->is_live)
+    show_live(p, NULL, event);
+  else
+    show_status(p, event);
 }
 
 void seer_progress_on_event(void *user, const seer_event *event) {
@@ -138,25 +219,16 @@ void seer_progress_on_event(void *user, const seer_event *event) {
       break;
     case SEER_EVENT_NOTE:
     case SEER_EVENT_WAIT:
-      on_note(p, event->text);
+      on_note(p, event->text, event);
       break;
-    case SEER_EVENT_ROUND_END: {
-      double period = p->is_terminal ? LIVE_PERIOD_S : LINE_PERIOD_S;
-      if (event->elapsed_s - p->last_shown_s < period) break;
-      p->last_shown_s = event->elapsed_s;
-      if (p->is_terminal) {
-        show_live(p, event);
-      } else {
-        print_status(p, event);
-      }
+    case SEER_EVENT_ROUND_END:
+      on_round_end(p, event);
       break;
-    }
     case SEER_EVENT_ACCEPT:
       on_accept(p, event);
       break;
     case SEER_EVENT_DONE:
-      p->last_estimate_s = event->estimated_s;
-      on_note(p, event->text);
+      on_note(p, event->text, NULL);
       break;
     case SEER_EVENT_ROUND:
     case SEER_EVENT_MEASUREMENT:
@@ -184,39 +256,51 @@ static void print_devices(const seer_progress *p) {
   }
 }
 
+static void put_totals(seer_text *to, const seer_campaign_totals *totals) {
+  uint32_t n_failed = 0, n_run = totals->trials + totals->repeats;
+  for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) n_failed += totals->failed[c];
+  seer_text_printf(to,
+      "%u measurements in %.0f s (%.1f a second), %u dropped early, %u twins, %u failed",
+      totals->trials, totals->elapsed_s, totals->trials / totals->elapsed_s, totals->raced_out,
+      totals->twins, n_failed);
+  for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) {
+    if (totals->failed[c])
+      seer_text_printf(
+          to, ", %s %u", seer_measured_class_name((seer_measured_class)c), totals->failed[c]);
+  }
+  seer_text_printf(to, "; %u more runs of known schedules, %.0f %% of all", totals->repeats,
+      n_run ? 100.0 * totals->repeats / n_run : 0.0);
+  if (totals->n_optimum > 0)
+    seer_text_printf(to, "; %u of %u tasks at a local optimum", totals->n_optimum, totals->n_tuned);
+  seer_text_printf(to,
+      "; search %.0f %%, learning %.0f %% of the time; building %.0f s, timing %.0f s, summed over "
+      "workers",
+      100 * totals->propose_s / totals->elapsed_s, 100 * totals->train_s / totals->elapsed_s,
+      totals->build_s, totals->run_s);
+}
+
 void seer_progress_summary(
     const seer_progress *p, const seer_choice *choices, const seer_verdict_report *verdict) {
+  seer_arena *arena = seer_arena_create("summary");
+  seer_text table, sums;
+  seer_text_init(&table, arena);
+  seer_text_init(&sums, arena);
   seer_campaign_totals totals;
   seer_campaign_get_totals(p->campaign, &totals);
   bool is_run = choices && verdict->latency_s > 0;
-  (void)print_table(p, is_run ? choices : NULL, is_run ? verdict->latency_s : totals.estimated_s);
+  const seer_task_table_size size = {p->is_live ? seer_terminal_ask().columns - 1 : 0, TABLE_ROWS};
+  (void)seer_task_table_put(&table, p->campaign, p->network, is_run ? choices : NULL,
+      is_run ? verdict->latency_s : totals.estimated_s, size);
+  show(&table);
   if (is_run) fprintf(stderr, "      the whole library: %.3f ms\n", verdict->latency_s * 1e3);
   for (uint32_t s = 0; s < p->network->n_set && p->network->n_set > 1; s++)
     fprintf(stderr, "%s: %.3f ms\n", p->network->set[s]->shapes,
         seer_campaign_set_seconds(p->campaign, s) * 1e3);
   if (p->network->n_set > 1) fprintf(stderr, "mean: %.3f ms\n", totals.estimated_s * 1e3);
   print_devices(p);
-  uint32_t n_failed = 0;
-  for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) n_failed += totals.failed[c];
-  fprintf(stderr,
-      "%u measurements in %.0f s (%.1f a second), %u dropped early, %u twins, %u failed",
-      totals.trials, totals.elapsed_s, totals.trials / totals.elapsed_s, totals.raced_out,
-      totals.twins, n_failed);
-  for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) {
-    if (totals.failed[c])
-      fprintf(
-          stderr, ", %s %u", seer_measured_class_name((seer_measured_class)c), totals.failed[c]);
-  }
-  uint32_t n_run = totals.trials + totals.repeats;
-  fprintf(stderr, "; %u more runs of known schedules, %.0f %% of all", totals.repeats,
-      n_run ? 100.0 * totals.repeats / n_run : 0.0);
-  if (totals.n_optimum > 0)
-    fprintf(stderr, "; %u of %u tasks at a local optimum", totals.n_optimum, totals.n_tuned);
-  fprintf(stderr,
-      "; search %.0f %%, learning %.0f %% of the time; building %.0f s, timing %.0f s, summed over "
-      "workers\n",
-      100 * totals.propose_s / totals.elapsed_s, 100 * totals.train_s / totals.elapsed_s,
-      totals.build_s, totals.run_s);
+  put_totals(&sums, &totals);
+  say(p, sums.data);
+  seer_arena_destroy(arena);
 }
 
 // ---- JSON lines
@@ -299,7 +383,7 @@ static void write_line(seer_progress *p, const char *line) {
   if (p->is_unheard) return;
   p->is_unheard = puts(line) == EOF || fflush(stdout) != 0;
   if (!p->is_unheard) return;
-  on_note(p, "nobody takes the events on standard output any more; the search ends");
+  on_note(p, "nobody takes the events on standard output any more; the search ends", NULL);
   seer_campaign_stop(p->campaign);
 }
 
