@@ -420,11 +420,15 @@ static bool prove_without_fact(seer_prover *p, const seer_linear *x, uint32_t fa
   return prove_with_constant(p, x, k, up ? range->high : range->low, facts_used);
 }
 
-// x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. `is_quick`: only where the rest is
-// a constant.
-static bool prove_by_fact(
-    seer_prover *p, const seer_linear *x, uint32_t facts_used, bool is_quick) {
-  uint32_t n = p->n_fact + (is_quick ? p->n_quotient : 0);
+// x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0.
+typedef enum {
+  FACT_ENDS,  // only where the rest is a constant
+  FACT_SHORTENS,  // only where the fact has no term but some of x, which go with it
+  FACT_ANY
+} fact_use;
+
+static bool prove_by_fact(seer_prover *p, const seer_linear *x, uint32_t facts_used, fact_use use) {
+  uint32_t n = p->n_fact + (use == FACT_ENDS ? p->n_quotient : 0);
   for (uint32_t f = 0; f < n; f++) {
     if (f < p->n_fact && facts_used >> f & 1) continue;
     seer_linear in_case;
@@ -442,10 +446,11 @@ static bool prove_by_fact(
     if (scale <= 0) continue;
     seer_linear rest = *x;
     if (!seer_linear_add(&rest, fact, -scale)) continue;
-    if (is_quick) {
+    if (use == FACT_ENDS) {
       if (rest.n == 0 && rest.constant <= 0) return true;
       continue;
     }
+    if (use == FACT_SHORTENS && rest.n + fact->n != x->n) continue;
     if (prove(p, &rest, facts_used | (uint32_t)1 << f)) return true;
   }
   return false;
@@ -548,7 +553,7 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   if (!expand_lets(p, &expanded)) return false;
   x = &expanded;
   if (x->n == 0) return x->constant <= 0;
-  if (prove_by_fact(p, x, facts_used, true)) return true;
+  if (prove_by_fact(p, x, facts_used, FACT_ENDS)) return true;
   if (p->use_cases && p->n_case < SEER_PROVER_MAX_CASES) {
     seer_expr atom = case_of(p, x);
     if (atom.i != 0) return prove_cases(p, x, atom, facts_used);
@@ -573,6 +578,8 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   }
   if (first != UINT32_MAX) {
     p->met_pair |= n_atom > 1;
+    // A guard of what stands beside a quotient, before the quotient's inequality takes its terms.
+    if (p->keeps_quotients && prove_by_fact(p, x, facts_used, FACT_SHORTENS)) return true;
     if (prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, first, facts_used)) return true;
     for (uint32_t k = x->n; p->use_pairs && k-- > 0;) {  // another order may keep a pair together
       bool is_var = seer_expr_at(&p->loop->expr, x->term[k].atom)->op == SEER_EXPR_VAR;
@@ -581,9 +588,9 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
     return false;
   }
   // Of quotients that are kept facts say more than their ranges do.
-  if (p->keeps_quotients && prove_by_fact(p, x, facts_used, false)) return true;
+  if (p->keeps_quotients && prove_by_fact(p, x, facts_used, FACT_ANY)) return true;
   return prove_without_fact(p, x, facts_used) ||
-      (!p->keeps_quotients && prove_by_fact(p, x, facts_used, false));
+      (!p->keeps_quotients && prove_by_fact(p, x, facts_used, FACT_ANY));
 }
 
 // What costs search is tried only where the plain way fails and it would have applied.

@@ -274,6 +274,32 @@ static void guards_of_quotients(void **state) {
   seer_arena_destroy(arena);
 }
 
+// A fetch of an image's pixels as one axis, the window's last step cut: the window's guard is of
+// what stands beside the pixel's quotient, and neither's range is close enough.
+static void guard_beside_a_quotient(void **state) {
+  (void)state;
+  static const char text[] =
+      "loop fetch { input $x f32[28, 28] of 0 output $y f32[196] of 1 workgroup $f f32[16, 2] of "
+      "2\n"
+      "phase { parallel @row < 13 stage 1 { alloc $f stage 0 for @ky < 2 stage 0 reduce {\n"
+      "thread @t < 32 stage 0 {\n"
+      "let @a in [0, 15] stage 0 = @t / 2 let @b in [0, 1] stage 0 = @t %% 2\n"
+      "store $f[@a, @b] stage 0 = $x[@row * 2 + @ky * 2 + @b + (@row * 2 + @a) / 14 * 2 - 1, 0]\n"
+      "if (@row * 16 + @a < %d) & (@ky * 2 + @b < %d) &\n"
+      "(@row * 2 + @ky * 2 + @b + (@row * 2 + @a) / 14 * 2 - 1 >= 0) else 0.0\n"
+      "} barrier } } } }";
+  seer_arena *arena = seer_arena_create("test");
+  must(seer_loop_verify(parse(arena, seer_arena_printf(arena, text, 196, 3))));
+  for (int too_far = 0; too_far < 2; too_far++) {
+    seer_status status =
+        seer_loop_verify(parse(arena, seer_arena_printf(arena, text, 196 + too_far, 4 - too_far)));
+    assert_non_null(status);
+    assert_non_null(strstr(seer_status_message(status), "may reach its extent 28"));
+    seer_status_free(status);
+  }
+  seer_arena_destroy(arena);
+}
+
 // Reading what was never written is seen: region buffers start as NaN.
 static void unwritten_is_nan(void **state) {
   (void)state;
@@ -329,6 +355,7 @@ int main(void) {
       cmocka_unit_test(text_refuses),
       cmocka_unit_test(guards_and_lets),
       cmocka_unit_test(guards_of_quotients),
+      cmocka_unit_test(guard_beside_a_quotient),
       cmocka_unit_test(unwritten_is_nan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
