@@ -1,6 +1,7 @@
-// report.h - a campaign as one self-contained HTML file: latency over time and over trials, a table
-// of tasks, settings, errors by class. Pictures are inline SVG; nothing is fetched and no script is
-// needed.
+// report.h - a campaign as one self-contained HTML file: what the library takes, where that goes,
+// how it was found, what was left out. Pictures are inline SVG; nothing is fetched, there is no
+// script, and what is said is in it as JSON, too (`familyseer report`). report/internal.h has the
+// parts.
 // One thread, that which runs the campaign. Errors: those of writing the file.
 #ifndef SEER_CLI_REPORT_H
 #define SEER_CLI_REPORT_H

@@ -12,6 +12,7 @@ extern const seer_command seer_command_tasks;
 extern const seer_command seer_command_opt;
 extern const seer_command seer_command_devices;
 extern const seer_command seer_command_tune;
+extern const seer_command seer_command_report;
 extern const seer_command seer_command_records;
 extern const seer_command seer_command_study;
 extern const seer_command seer_command_pretrain;
@@ -28,6 +29,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_verify,
     &seer_command_info,
     &seer_command_tasks,
+    &seer_command_report,
     &seer_command_devices,
     &seer_command_models,
     &seer_command_list,

@@ -142,6 +142,7 @@ def runs(folder):
     yield "info", [f("mlp.onnx"), "--json"]
     yield "info", [f("out/model.so")]
     yield "tasks", [f("mlp.onnx"), "--ops", "Gemm"]
+    yield "report", [f("report.html"), "--compare", f("report.html"), "-o", f("compared.html"), "--json"]
     yield "devices", ["--devices", "cpu"]
     yield "models", []
     yield "models", ["--export", "mlp", "-o", folder]

@@ -4,7 +4,7 @@
 
 fake() { "$FAMILYSEER" tune "$@" --measure fake --trials 40; }
 
-# The library with a report beside it. The report needs nothing from elsewhere, and no script.
+# The library with a report beside it (what kind of page that is: test_report.py).
 expect_status 0 fake mlp -o out --records a.sqlite
 for f in model.so model.h model.json weights.bin report.html; do [ -s "out/$f" ] || fail "out/$f is missing"; done
 [ "$(ls -A out | wc -l)" = 5 ] || fail "something else was left in out: $(ls -A out)"
@@ -12,8 +12,6 @@ for text in "gemm 1x784-&gt;256 +relu" contraction.f32 search-policy "seer (defa
     build-error run-timeout wrong-result "% of bound" "the budget of trials is used up"; do
   expect_text out/report.html "$text"
 done
-[ "$(grep -c '<polyline' out/report.html)" = 2 ] || fail "the report has not two curves"
-grep -qiE '<script|<link|<img|https?:|javascript|nan|[^a-z]inf[^a-z]' out/report.html && fail "the report: $(grep -iE '<script|<link|<img|https?:|javascript|nan|inf' out/report.html)"
 grep -qF "$WORK" out/report.html && fail "the report holds a path"
 
 # `compile -O2` makes the same of the records, by what they say of this machine: also where nothing was accepted, or measured. (-O3 may take what
@@ -141,7 +139,8 @@ expect_text events "stopped by the user"
 # What is told in the end is what the library takes, and the sum of its tasks as that.
 ms=$(sed -n 's/^latency: \([0-9.]*\) ms, the whole library by itself.*the sum of its tasks.*/\1/p' stderr)
 [ -n "$ms" ] || { cat stderr; fail "no latency of the whole library"; }
-expect_text ended/report.html "Latency: <b>$ms ms</b>"
+grep -A 1 '<dt>Latency</dt>' ended/report.html | sed -n "s/.*<dd><data value='\([0-9.e-]*\)'>.*/\1/p" | awk -v told="$ms" '{ d = 1e3 * $1 - told; ok = d < 0.0006 && d > -0.0006 } END { exit !ok }' ||
+  { grep -A 2 Latency ended/report.html; fail "the report has another latency than $ms ms"; }
 expect_text ended/report.html "Sum of tasks, each measured alone: "
 expect_text stderr "the whole library: $ms ms"
 sed -n 's/^{"event":"done".*"sum_of_tasks_ms":[0-9.]*,"latency_ms":\([0-9.]*\).*/\1/p' events | awk -v told="$ms" '{ d = $1 - told; ok = d < 0.0006 && d > -0.0006 } END { exit !ok }' ||

@@ -15,7 +15,8 @@ static const char style[] =
     ".num{text-anchor:end}.mid{text-anchor:middle}.line{fill:none;stroke-width:1.6}"
     ".range{stroke:#222;stroke-width:1.5}";
 
-void seer_page_put_head(seer_text *html, const char *title) {
+// The beginning of a page, up to its heading.
+static void put_head(seer_text *html, const char *title) {
   seer_text_put(html, "<!doctype html><html lang='en'><meta charset='utf-8'><title>");
   seer_text_put_html(html, title);
   seer_text_put(html, "</title><style>");
@@ -29,7 +30,7 @@ void seer_page_begin(seer_page *page, const char *title, seer_arena *arena) {
   *page = (seer_page){.arena = arena};
   seer_text_init(&page->html, arena);
   seer_text_init(&page->markdown, arena);
-  seer_page_put_head(&page->html, title);
+  put_head(&page->html, title);
   seer_text_put(&page->markdown, "# ");
   seer_text_put_safe(&page->markdown, title);
   seer_text_put(&page->markdown, "\n");

@@ -13,8 +13,6 @@ typedef struct {
   uint32_t n_column;  // of the table that is open
 } seer_page;
 
-// The beginning of any page of ours, up to its heading.
-void seer_page_put_head(seer_text *html, const char *title);
 void seer_page_begin(seer_page *page, const char *title, seer_arena *arena);
 void seer_page_heading(seer_page *page, const char *text);
 void seer_page_paragraph(seer_page *page, const char *text);
