@@ -23,6 +23,7 @@
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make check-torch   torch.compile's backend: what a program may do between two calls, and those networks through it
+#   make check-report   reports in a browser: widths, light, dark and paper; SHOTS=folder keeps pictures (tool/report_check.py)
 #   make portable     the program as one archive for x86-64 machines on which nothing is installed (tool/portable.sh)
 #   make wheel        a Python wheel for x86-64 machines with glibc 2.28 or later, all but libc inside (tool/wheel.sh)
 #   make check-wheel  that wheel as who installs it has it, where nothing else is installed (tool/check_wheel.sh)
@@ -44,7 +45,7 @@ STUDY ?= $(BUILD)/study
 TESTS ?= $(shell expr $(JOBS) + 1)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
-.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models check-torch portable wheel check-wheel gpu-day install configure clean
+.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models check-torch check-report portable wheel check-wheel gpu-day install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -122,6 +123,10 @@ check-exports: deps all
 check-torch: deps all
 	@tool/deps.sh exports
 	@cd test/peer && ../../.venv-exports/bin/python torch_backend.py && ../../.venv-exports/bin/python torch_networks.py $(NETWORKS)
+
+check-report: deps all
+	@tool/deps.sh browser
+	@FAMILYSEER=$(abspath $(BUILD))/familyseer tool/report_check.py $(if $(SHOTS),--shots $(SHOTS))
 
 lint: all
 	@tool/lint.sh $(BUILD)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [gpu|gpu-full|intel-opencl|cross|bench|exports|inductor]
+# fast and needs no network.   tool/deps.sh [gpu|gpu-full|intel-opencl|cross|bench|exports|inductor|browser]
 # (also the compiler that tests of kernels for GPUs need, what only check-gpu needs besides, Intel's OpenCL, 0.8 GB
 # in .venv-intel, compilers for other processors, which only check-full needs, the peers that only benches need, what
-# networks are exported from, 6 GB in .venv-exports, or PyTorch's compiler as a peer, 6 GB in .venv-inductor)
+# networks are exported from, 6 GB in .venv-exports, PyTorch's compiler as a peer, 6 GB in .venv-inductor, or the browser that reports are looked at with)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,6 +16,7 @@ if [ "${1:-}" = cross ]; then
   packages="$packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
 fi
 if [ "${1:-}" = gpu-full ]; then packages="$packages oclgrind"; fi
+if [ "${1:-}" = browser ]; then packages="$packages chromium fonts-dejavu-core"; fi
 
 missing=""
 for package in $packages; do
