@@ -332,6 +332,30 @@ def _table(head, rows):
     return "<table>" + line(head, "th") + "".join(line(r, "td") for r in rows) + "</table>"
 
 
+class Report(str):
+    """The path of a report, a text like any other; a notebook shows the page. It is read when it is asked for, not before."""
+
+    _BEGIN, _END = "<template id='familyseer-report'>", "</template>"
+
+    def _read(self):
+        with open(self, encoding="utf-8") as file:
+            return file.read()
+
+    @property
+    def data(self):
+        """What the report says, for programs: latency_s, sum_s, tasks, points of the curve, settings (as `familyseer report --json`)."""
+        text = self._read()
+        begin, end = text.find(self._BEGIN), text.rfind(self._END)
+        if begin < 0 or end < begin:
+            raise ValueError(f"{self} is no report of tune, or one of an older version")
+        return json.loads(html.unescape(text[begin + len(self._BEGIN):end]))
+
+    def _repr_html_(self):
+        # A frame of its own: its style is not the notebook's, and nothing in it may run.
+        return ('<iframe sandbox="" title="report of the tuning" style="width:100%;height:44em;border:0" '
+                f'srcdoc="{html.escape(self._read(), quote=True)}"></iframe>')
+
+
 def _open(path, options):
     return Model(path, **options)
 
@@ -380,9 +404,10 @@ class Model:
 
     @property
     def report(self):
-        """The path of report.html, which the program's `tune` puts beside model.so; None: there is none."""
+        """The path of report.html, which the program's `tune` puts beside model.so; None: there is none. A notebook shows the
+        page, and `report.data` has its figures."""
         path = os.path.join(os.path.dirname(self._shared.path), "report.html")
-        return path if os.path.exists(path) else None
+        return Report(path) if os.path.exists(path) else None
 
     @property
     def info(self):

@@ -190,6 +190,10 @@ def check_data(folder):
     out = os.path.join(folder, "odd.html")
     run("report", path, "--compare", os.path.join(folder, "bad.html"), "-o", out)
     assert "&lt;b&gt;" in check_page(out)[0]
+    for points in [[0, 0, 1], [1, 1, 1 + 1e-15]], [[0, 0, 1e-29], [1e29, 4e9, 1e29]], [[0, 0, 5e-324], [1e-300, 1, 1]], [[0, 0, 7]]:
+        broken(with_data({**data, "points": points}), 0)
+        run("report", path, "--compare", os.path.join(folder, "bad.html"), "-o", out)
+        check_page(out)
     rng = random.Random(1)
     whole = json.dumps(data)
     for _ in range(20):  # any part of it

@@ -1,6 +1,7 @@
 """python/familyseer.py: answers, shapes, memory of the caller's, errors, sessions on several threads, in children, of the
 first version.
 SEER_TEST: timeout=300"""
+import html
 import importlib.util
 import multiprocessing
 import os
@@ -74,6 +75,13 @@ def answers():
     with open(os.path.join(tmp.name, "out", "report.html"), "w") as file:
         file.write("a report")
     assert model.report == os.path.join(tmp.name, "out", "report.html") and "report.html" in model._repr_html_()
+    raises(ValueError, "no report", lambda: model.report.data)
+    familyseer("tune", os.path.join(tmp.name, "m.onnx"), "--measure=fake", "--ignore-records", "--trials=4", f"--report={model.report}")
+    data, shown = model.report.data, model.report._repr_html_()
+    assert data["model"] == "m.onnx" and data["sum_s"] > 0 and sorted(t["name"] for t in data["tasks"])[0].startswith("gemm"), data
+    assert shown.startswith("<iframe sandbox=") and shown.count("<") == 2 and shown.endswith("</iframe>")
+    with open(model.report, encoding="utf-8") as file:
+        assert html.unescape(shown[shown.index('srcdoc="') + 8:shown.rindex('"')]) == file.read()
 
 
 class Exported:

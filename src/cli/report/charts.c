@@ -46,7 +46,8 @@ static axis make_axis(double low, double high, bool is_log, double from, double 
     if (a.high <= a.low) a.high = 10 * a.low;
     return a;
   }
-  if (high <= low) high = low > 0 ? low * 1.1 : 1;
+  // Steps are to be large enough to be added to what they begin at.
+  if (high <= low * (1 + 1e-4)) high = low > 0 ? low * 1.1 : 1;
   a.step = round_125((high - low) / 5, true);
   a.low = floor(low / a.step + 1e-9) * a.step;
   a.high = ceil(high / a.step - 1e-9) * a.step;
@@ -235,7 +236,7 @@ static void put_roofs(seer_text *html, const seer_report_data *data, const axis 
   }
   double knee = data->n_roof > 0 ? fmax(x->low, peak / data->roof[0].gbs) : x->low;
   seer_text_printf(html,
-      "<path class='roof' d='M%.1f %.1fH%.1f'/><text class='end' x='%.1f' y='%.1f'>peak %s"
+      "<path class='roof' d='M%.1f %.1fH%.1f'/><text class='end' x='%.1f' y='%.1f'>peak of f32 %s"
       "</text>\n",
       place(x, fmin(knee, x->high)), place(y, peak), x->to, x->to, place(y, peak) - 4,
       seer_report_number(html->arena, peak, "GFLOP/s"));

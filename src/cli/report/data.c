@@ -56,7 +56,7 @@ static void add_fields(json_t *object, const void *from, const field *fields, si
 
 static double sound(const json_t *number) {
   double value = json_number_value(number);
-  return isfinite(value) && value > 0 && value < 1e30 ? value : 0;
+  return isfinite(value) && value > 1e-30 && value < 1e30 ? value : 0;
 }
 
 static void take_fields(const json_t *object, void *to, const field *fields, size_t n) {

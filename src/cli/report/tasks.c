@@ -20,7 +20,7 @@ static void put_swatch(seer_text *html, const seer_report_task *task) {
   seer_text_printf(html, "<i class='s c%u'></i> ", task->colour);
 }
 
-static void put_row(seer_text *html, const seer_report_task *task) {
+static void put_row(seer_text *html, const seer_report_task *task, bool is_run) {
   seer_arena *arena = html->arena;
   const char *fate = fate_of(task);
   double per_s = task->one_s > 0 ? task->flops / task->one_s * 1e-9 : 0,
@@ -28,8 +28,9 @@ static void put_row(seer_text *html, const seer_report_task *task) {
   seer_text_put(html, "<tr><th scope='row'>");
   put_swatch(html, task);
   seer_text_put_html(html, task->name);
-  seer_text_printf(html, "<td>%s<td>%s<td>%s", seer_report_number(arena, task->weight, ""),
-      seer_report_share(arena, task->tenths), seer_report_time(arena, task->network_s));
+  seer_text_printf(html, "<td>%s<td>%s", seer_report_number(arena, task->weight, ""),
+      seer_report_share(arena, task->tenths));
+  if (is_run) seer_text_printf(html, "<td>%s", seer_report_time(arena, task->network_s));
   seer_text_printf(html, "<td>%s<td>%s<td>%s", seer_report_time(arena, task->untuned_s),
       seer_report_time(arena, task->best_s), seer_report_ratio(arena, speedup_of(task)));
   seer_text_printf(html, "<td>%s<td>%s<td>%u<td class='l'>%s%s%s</tr>\n",
@@ -41,11 +42,13 @@ static void put_rest(seer_text *html, const seer_report_data *data) {
   if (data->rest_tenths == 0) return;
   seer_text_printf(html,
       "<tr><th scope='row'><i class='s c%d'></i> what is no task's<td>"
-      "<td>%s<td><td><td><td><td><td><td><td></tr>\n",
-      SEER_REPORT_COLOURS + 1, seer_report_share(html->arena, data->rest_tenths));
+      "<td>%s<td><td><td><td><td><td><td>%s</tr>\n",
+      SEER_REPORT_COLOURS + 1, seer_report_share(html->arena, data->rest_tenths),
+      data->latency_s > 0 ? "<td>" : "");
 }
 
 void seer_report_put_tasks(seer_text *html, const seer_report_data *data) {
+  enum { IN_NETWORK = 2 };
   static const struct {
     const char *name, *title;
   } column[] = {{"Runs", "in a run of the network"}, {"Share", "of a run of the network"},
@@ -56,17 +59,20 @@ void seer_report_put_tasks(seer_text *html, const seer_report_data *data) {
   seer_text_put(html,
       "<section><h2>Tasks</h2>\n<div class='box' tabindex='0' role='region' aria-label='Tasks'>"
       "<table><thead><tr><th scope='col'>Task");
-  for (size_t k = 0; k < SEER_COUNT_OF(column); k++)
+  bool is_run = data->latency_s > 0;
+  for (size_t k = 0; k < SEER_COUNT_OF(column); k++) {
+    if (k == IN_NETWORK && !is_run) continue;
     seer_text_printf(html, "<th scope='col' title='%s'%s>%s", column[k].title,
         k + 1 == SEER_COUNT_OF(column) ? " class='l'" : "", column[k].name);
+  }
   seer_text_put(html, "</tr></thead><tbody>\n");
-  for (uint32_t k = 0; k < data->n_task; k++) put_row(html, &data->task[data->order[k]]);
+  for (uint32_t k = 0; k < data->n_task; k++) put_row(html, &data->task[data->order[k]], is_run);
   put_rest(html, data);
   seer_text_printf(html,
-      "</tbody><tfoot><tr><th scope='row'>all of it<td><td>%s<td>%s<td><td><td><td><td><td>%u<td>"
+      "</tbody><tfoot><tr><th scope='row'>all of it<td><td>%s%s%s<td><td><td><td><td><td>%u<td>"
       "</tr></tfoot></table></div></section>\n",
-      seer_report_share(html->arena, data->total_s > 0 ? 1000 : 0),
-      data->latency_s > 0 ? seer_report_time(html->arena, data->latency_s) : "", data->trials);
+      seer_report_share(html->arena, data->total_s > 0 ? 1000 : 0), is_run ? "<td>" : "",
+      is_run ? seer_report_time(html->arena, data->latency_s) : "", data->trials);
 }
 
 // ---- one by one
@@ -127,6 +133,18 @@ static void put_pre(seer_text *html, const char *title, const char *text) {
   seer_text_put(html, "</pre>\n");
 }
 
+static void put_times(seer_text *html, const seer_report_task *task) {
+  seer_arena *arena = html->arena;
+  const char *fate = fate_of(task);
+  double ratio = speedup_of(task);
+  seer_text_put(html, " <span class='times'>");
+  if (task->best_s > 0)
+    seer_text_printf(html, "%s \u2192 %s ", seer_report_time(arena, task->weight * task->untuned_s),
+        seer_report_time(arena, task->weight * task->best_s));
+  seer_text_printf(
+      html, "<b>%s</b></span></summary>\n", ratio > 0 ? seer_report_ratio(arena, ratio) : fate);
+}
+
 void seer_report_put_details(seer_text *html, const seer_report_data *data) {
   double most_s = 0;
   for (uint32_t t = 0; t < data->n_task; t++) {
@@ -145,10 +163,7 @@ void seer_report_put_details(seer_text *html, const seer_report_data *data) {
     seer_text_put_html(html, task->name);
     seer_text_put(html, "</span> ");
     if (most_s > 0) put_bars(html, task, most_s);
-    seer_text_printf(html, " <span class='times'>%s \u2192 %s <b>%s</b></span></summary>\n",
-        seer_report_time(html->arena, task->weight * task->untuned_s),
-        seer_report_time(html->arena, task->weight * task->best_s),
-        seer_report_ratio(html->arena, speedup_of(task)));
+    put_times(html, task);
     put_facts(html, task);
     put_pre(html, "Schedule", task->schedule);
     put_pre(html, "Loops", task->loops);
