@@ -122,7 +122,8 @@ check-exports: deps all
 
 check-torch: deps all
 	@tool/deps.sh exports
-	@cd test/peer && ../../.venv-exports/bin/python torch_backend.py && ../../.venv-exports/bin/python torch_networks.py $(NETWORKS)
+	@cd test/peer && ../../.venv-exports/bin/python torch_backend.py && ../../.venv-exports/bin/python torch_generate.py && \
+	  ../../.venv-exports/bin/python torch_networks.py $(NETWORKS)
 
 check-report: deps all
 	@tool/deps.sh browser

@@ -293,6 +293,17 @@ def test_casts_of_the_caller():
     assert last().state == "library", str(last())
 
 
+def test_attention_with_fewer_heads_of_keys_than_of_queries():
+    class Attend(nn.Module):
+        def forward(self, query, key, value, is_causal=True):
+            return nn.functional.scaled_dot_product_attention(query, key, value, is_causal=is_causal, enable_gqa=True)
+
+    net = Attend()
+    for n_heads in 2, 1:
+        args = [[torch.randn(1, h, 7, 16) for h in (4, n_heads, n_heads)] for _ in range(2)]
+        served(net, compiled(net), *args)
+
+
 def test_threads():
     net = block()
     function, x = compiled(net), torch.randn(4, 12)

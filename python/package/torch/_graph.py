@@ -172,10 +172,31 @@ def _essence(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
+def _with_whole_heads(graph: Any) -> Any:
+    """The graph with keys and values repeated where attention has fewer heads of them than of queries (grouped-query attention):
+    the operator of processors takes them as they are, and PyTorch's exporter makes plain products of it, which do not."""
+    attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+
+    def times(node: Any) -> int:
+        query, key = (node.args[k].meta["val"].shape[1] for k in range(2))
+        return query // key
+
+    if not any(n.target is attention and times(n) > 1 for n in graph.graph.nodes):
+        return graph
+    made = torch.fx.Graph()
+    made.output(made.graph_copy(graph.graph, {}))
+    for node in [n for n in made.nodes if n.target is attention and times(n) > 1]:
+        n_times = times(node)
+        with made.inserting_before(node):
+            for k in 1, 2:
+                node.update_arg(k, made.call_function(torch.ops.aten.repeat_interleave.self_int, (node.args[k], n_times, 1)))
+    return torch.fx.GraphModule(graph, made)
+
+
 def write_onnx(graph: Any, args: Sequence, inputs: Sequence[int], results: Sequence[int], path: str) -> tuple:
     """Writes the graph as an ONNX file whose inputs are the arguments `inputs` and whose outputs are the results
     `results`; returns their names."""
-    whole = _Whole(graph, args, inputs, results).eval()
+    whole = _Whole(_with_whole_heads(graph), args, inputs, results).eval()
     return write_module(whole, tuple(args[k] for k in inputs), None, path, "it")
 
 
