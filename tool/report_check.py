@@ -169,6 +169,7 @@ def main():
         try:
             check_itself(browser, folder)
             pages = args.pages or make_pages(folder)
+            assert all(map(os.path.isfile, pages)), pages
             problems = [problem for page in pages for problem in check(browser, page, args.shots)]
         finally:
             browser.close()

@@ -7,7 +7,7 @@
 #define WIDTH 420.0
 #define HEIGHT 290.0
 #define LEFT 46.0
-#define RIGHT 12.0
+#define RIGHT 18.0
 #define TOP 14.0
 #define BOTTOM 38.0
 #define LOG_FROM 3.0  // where the largest value is so many times the least
@@ -72,7 +72,7 @@ static void put_tick(seer_text *html, double value) {
   else if (value >= 1e4)
     seer_text_printf(html, "%.4gk", value / 1e3);
   else
-    seer_text_printf(html, "%.3g", value);
+    seer_text_printf(html, "%.4g", value);
 }
 
 static void put_axes(seer_text *html, const axis *x, const axis *y, const char *x_name) {
@@ -154,7 +154,7 @@ static void put_stairs(seer_text *html, const seer_report_data *data, const axis
 void seer_report_put_curves(
     seer_text *html, const seer_report_curve *curves, uint32_t n, bool by_trials) {
   extent e = extent_of(curves, n, by_trials);
-  if (!(e.low > 0)) return;
+  if (!(e.low > 0) || !(e.x_max > 0)) return;
   double x_scale = by_trials || e.x_max < 300 ? 1 : e.x_max < 18000 ? 60 : 3600;
   double y_scale = e.high < 1e-3 ? 1e-6 : e.high < 1 ? 1e-3 : 1;
   const char *x_name = by_trials ? "measurements"

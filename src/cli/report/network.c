@@ -7,8 +7,9 @@
 
 #define MAX_NAMED 40  // steps that are shown with their names
 #define ROW 17.0
-#define CELLS_AT 92.0
-#define NAME_BYTES 46  // of a name that is shown; the whole of it is in the title
+#define WIDTH 420.0
+#define MAX_REACH 88.0  // of arcs, to the left
+#define NAME_BYTES 42  // of a name that is shown; the whole of it is in the title
 #define HEATS 5
 
 // What a step takes, as a share of a run.
@@ -38,39 +39,54 @@ static const char *shorten(seer_arena *arena, const char *name) {
   return n < n_bytes ? seer_arena_printf(arena, "%.*s\u2026", (int)n, name) : name;
 }
 
-static void put_edges(seer_text *html, const seer_report_step *step, uint32_t at) {
+// How far to the left of the cells the arc of a value goes that skips so many steps.
+static double reach_of(uint32_t n_steps) { return fmin(MAX_REACH, 14 + 7.0 * n_steps); }
+
+// Where cells begin: right of all arcs, whose curves stay within three quarters of their reach.
+static double cells_at(const seer_report_data *data) {
+  double most = 0;
+  for (uint32_t k = 0; k < data->n_step; k++) {
+    const seer_report_step *step = &data->step[k];
+    if (step->n_from > 0 && step->from[0] + 1 < k) most = fmax(most, reach_of(k - step->from[0]));
+  }
+  return 2 + 0.75 * most;
+}
+
+static void put_edges(seer_text *html, const seer_report_step *step, uint32_t at, double left) {
   double y = ROW * at + ROW / 2;
   for (uint32_t k = 0; k < step->n_from; k++) {
     uint32_t from = step->from[k];
     double y0 = ROW * from + ROW / 2;
     if (from + 1 == at) {
-      seer_text_printf(html, "<path class='edge' d='M%.1f %.1fV%.1f'/>", CELLS_AT + 9, y0, y);
+      seer_text_printf(html, "<path class='edge' d='M%.1f %.1fV%.1f'/>", left + 9, y0, y);
       continue;
     }
-    double reach = CELLS_AT - fmin(CELLS_AT - 4, 14 + 7.0 * (at - from));
+    double reach = left - reach_of(at - from);
     seer_text_printf(html, "<path class='edge' d='M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f'/>",
-        CELLS_AT, y0, reach, y0, reach, y, CELLS_AT, y);
+        left, y0, reach, y0, reach, y, left, y);
   }
 }
 
 static void put_named(seer_text *html, const seer_report_data *data, double most) {
+  double left = cells_at(data);
   seer_text_printf(html,
-      "<svg class='map' viewBox='0 0 420 %g' role='img' aria-labelledby='map-t map-d'><title "
+      "<svg class='map' viewBox='0 0 %g %g' role='img' aria-labelledby='map-t map-d'><title "
       "id='map-t'>The network, step by step</title><desc id='map-d'>Steps from above as they run; "
       "the darker a cell, the more time it takes. Arcs: values that skip steps</desc>\n",
-      ROW * data->n_step);
-  for (uint32_t k = 0; k < data->n_step; k++) put_edges(html, &data->step[k], k);
+      WIDTH, ROW * data->n_step);
+  for (uint32_t k = 0; k < data->n_step; k++) put_edges(html, &data->step[k], k, left);
   for (uint32_t k = 0; k < data->n_step; k++) {
     const seer_report_step *step = &data->step[k];
     const seer_report_task *task = &data->task[step->task];
     double share = share_of(data, step), y = ROW * k;
     seer_text_printf(html, "<g><rect class='cell h%u' x='%g' y='%.1f' width='18' height='13'/>",
-        heat_of(share, most), CELLS_AT, y + 2);
+        heat_of(share, most), left, y + 2);
     seer_text_printf(html, "<rect class='part c%u' x='%g' y='%.1f' width='4' height='13'/>",
-        task->colour, CELLS_AT + 21, y + 2);
-    seer_text_printf(html, "<text x='%g' y='%.1f'>", CELLS_AT + 30, y + 12);
+        task->colour, left + 21, y + 2);
+    seer_text_printf(html, "<text x='%g' y='%.1f'>", left + 30, y + 12);
     seer_text_put_html(html, shorten(html->arena, task->name));
-    seer_text_put(html, "</text>");
+    seer_text_printf(html, "</text><text class='end' x='%g' y='%.1f'>%.1f\u00a0%%</text>",
+        WIDTH - 2, y + 12, 100 * share);
     put_title(html, data, step);
     seer_text_put(html, "</g>\n");
   }

@@ -21,13 +21,15 @@ static const char style[] =
     "h1{font-size:clamp(1.5rem,4vw,2.2rem);line-height:1.2;margin:0}"
     "h2{font-size:1.3rem;margin:2.8rem 0 .6rem}h3{font-size:1.05rem;margin:1.6rem 0 .3rem}"
     "p{margin:.5rem 0;max-width:46rem}.about,small,figcaption,caption,.text{color:var(--soft)}"
-    "dl.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,9rem),1fr));"
+    "dl.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,11rem),1fr));"
     "gap:.8rem;margin:1.4rem 0}"
     ".figures div{background:var(--card);border:1px solid var(--line);border-radius:.6rem;"
     "padding:.8rem 1rem}"
     ".figures dt{color:var(--soft);font-size:.9rem}.figures dd{margin:0;font-size:1.5rem;"
     "font-weight:600;line-height:1.3}.figures small{display:block;font-size:.8rem;font-weight:400}"
     ".large{border-left:.35rem solid var(--k0)!important}.large dd{font-size:2.3rem}"
+    "@media (max-width:30rem){dl.figures{grid-template-columns:1fr 1fr}"
+    ".figures .large{grid-column:1/-1}}"
     "data,td,.times,.key{white-space:nowrap;font-variant-numeric:tabular-nums}"
     ".key{margin-right:1rem;font-size:.85rem}"
     ".box{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.9rem}"
@@ -61,7 +63,7 @@ static const char style[] =
     "summary .pair{height:.9rem;width:100%}.times{text-align:right}"
     "summary:hover{background:var(--card)}.name::before{content:'\u25b8\u00a0'}"
     "[open] .name::before{content:'\u25be\u00a0'}"
-    "@media (max-width:46rem){summary{grid-template-columns:minmax(0,1fr) auto;gap:.2rem .8rem}"
+    "@media (max-width:62rem){summary{grid-template-columns:minmax(0,1fr) auto;gap:.2rem .8rem}"
     "summary .name{grid-column:1/-1}}"
     ".facts{display:grid;grid-template-columns:auto minmax(0,1fr);gap:.1rem 1rem;font-size:.9rem;"
     "margin:.4rem 0}.facts dt{color:var(--soft)}.facts dd{margin:0}"
@@ -192,6 +194,7 @@ static void put_time(seer_text *html, const seer_report_data *data) {
 
 static void put_tuning(seer_text *html, const seer_report_data *data) {
   const seer_report_curve curve = {data->model, data};
+  if (data->trials == 0) return;  // one that only restored what records had, or nothing
   seer_text_printf(html,
       "<section><h2>Tuning</h2>\n<p>%u measurements in %s (%.1f a second).</p>\n<div "
       "class='charts'>\n",
