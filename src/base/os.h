@@ -164,6 +164,12 @@ uint32_t seer_os_n_cores(void);
 // Memory that was freed and that malloc keeps goes back to the system, where libc can do that.
 void seer_os_return_memory(void);
 
+// ---- what the machine has left. `root` as in base/processors.h; 0: the system does not say
+uint64_t seer_os_available_bytes(const char *root);  // of memory, without swapping
+double seer_os_load(const char *root);  // processes that ran or waited to, mean of a minute
+// Of the file system that `path` is on; of what is not there yet, the folder that it would be in.
+uint64_t seer_os_free_disk_bytes(const char *path, seer_arena *arena);
+
 // ---- advisory lock on a file (flock), which other users' processes may lock, too: made readable
 // for all where it is not there, opened without following a link. *out_fd -1: somebody else holds
 // it, or, of a shared lock, not shared; seer_os_close releases it. Errors: IO, INVALID what is at

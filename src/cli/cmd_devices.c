@@ -188,7 +188,7 @@ static seer_status run_devices(seer_context *context, int argc, char **argv) {
   seer_device_list groups;
   SEER_TRY(find_groups(context, &groups));
   json_t *drivers = NULL;  // of a board nothing is asked
-  if (is_here) SEER_TRY(seer_cli_drivers_find(context, &drivers));
+  if (is_here) SEER_TRY(seer_cli_drivers_find(context, 0, &drivers));
   if (seer_context_bool(context, SEER_OPT_JSON))
     return print_json(seer_context_target(context), text, &groups, drivers, arena);
   print_here(context, &groups);

@@ -18,12 +18,21 @@ static const char *const names[] = {"opencl", "cuda"};
 
 typedef struct {
   const char *program, *out_path, *error_path;
+  uint64_t until_ns;  // 0: each job has its time
   seer_arena *arena;
 } home;
 
+static uint64_t patience_ns(const home *at) {
+  const uint64_t most_ns = MOST_SECONDS * UINT64_C(1000000000);
+  if (!at->until_ns) return most_ns;
+  uint64_t now_ns = seer_os_now_ns();
+  uint64_t left_ns = now_ns < at->until_ns ? at->until_ns - now_ns : 0;
+  return left_ns < most_ns ? left_ns : most_ns;
+}
+
 // How a job ended that did not end well, else "".
-static const char *ending(bool is_done, int status, seer_arena *arena) {
-  if (!is_done) return seer_arena_printf(arena, "no answer within %d s", MOST_SECONDS);
+static const char *ending(bool is_done, int status, double waited_s, seer_arena *arena) {
+  if (!is_done) return seer_arena_printf(arena, "no answer within %.2g s", waited_s);
   if (status > 128)
     return seer_arena_printf(arena, "its driver ended the process, signal %d", status - 128);
   return status ? seer_arena_printf(arena, "its driver ended the process, status %d", status) : "";
@@ -45,20 +54,22 @@ static seer_status add_lines(const home *at, json_t *out) {
 }
 
 // What it says is added to `out`; *out_ending: how it ended, "" if well.
-static seer_status run_job(
-    const home *at, const char *driver, const char *number, json_t *out, const char **out_ending) {
+// `about`: the object that tells of it.
+static seer_status run_job(const home *at, const char *driver, const char *number, json_t *about,
+    json_t *out, const char **out_ending) {
   const char *argv[] = {at->program, "devices", "check", driver, number, NULL};
   const seer_os_spawn_options options = {
       .argv = argv, .stdout_path = at->out_path, .stderr_path = at->error_path};
   seer_os_process process;
   bool is_done = false;
   int exit_status = 0;
+  uint64_t most_ns = patience_ns(at);
   SEER_TRY(seer_os_spawn(&options, &process));
-  seer_status status =
-      seer_os_wait(&process, MOST_SECONDS * UINT64_C(1000000000), &is_done, &exit_status);
+  seer_status status = seer_os_wait(&process, most_ns, &is_done, &exit_status);
   if (!is_done) seer_os_kill(&process);
+  if (!is_done) json_object_set_new(about, "is_late", json_true());
   if (status) return status;
-  *out_ending = ending(is_done, exit_status, at->arena);
+  *out_ending = ending(is_done, exit_status, (double)most_ns * 1e-9, at->arena);
   return add_lines(at, out);
 }
 
@@ -70,7 +81,7 @@ static seer_status add_device(
   json_t *device = json_pack("{s:s, s:b}", "name",
       seer_arena_printf(at->arena, "%s:%u", driver, number), "answers", false);
   json_array_append_new(devices, device);
-  SEER_TRY(run_job(at, driver, text, device, &end));
+  SEER_TRY(run_job(at, driver, text, device, device, &end));
   const char *check = json_string_value(json_object_get(device, "check"));
   if (!*end && check) return SEER_OK;
   if (check && json_is_true(json_object_get(device, "answers")))
@@ -86,19 +97,20 @@ static seer_status add_driver(const home *at, const char *name, json_t *drivers)
   const char *end = "";
   json_t *driver = json_pack("{s:s, s:[]}", "driver", name, "devices"), *said = json_object();
   json_array_append_new(drivers, driver);
-  seer_status status = run_job(at, name, NULL, said, &end);
+  seer_status status = run_job(at, name, NULL, driver, said, &end);
   const json_t *n_said = json_object_get(said, "n");
   json_int_t n = json_integer_value(n_said);
   const char *why = json_string_value(json_object_get(said, "why"));
   if (!why && n == 0) why = *end || !n_said ? (*end ? end : "no answer") : "the driver has none";
   if (!status && n == 0) json_object_set_new(driver, "why", json_string(why));
+  if (!status && n == 0 && *end) json_object_set_new(driver, "is_broken", json_true());
   json_decref(said);
   for (uint32_t k = 0; k < n && k < MOST_DEVICES && !status; k++)
     status = add_device(at, name, k, json_object_get(driver, "devices"));
   return status;
 }
 
-seer_status seer_cli_drivers_find(seer_context *context, json_t **out_drivers) {
+seer_status seer_cli_drivers_find(seer_context *context, double most_s, json_t **out_drivers) {
   seer_arena *arena = seer_context_arena(context);
   home at = {.arena = arena};
   const char *folder;
@@ -110,8 +122,10 @@ seer_status seer_cli_drivers_find(seer_context *context, json_t **out_drivers) {
   at.error_path = seer_os_path_join(arena, folder, "errors");
   json_t *drivers = json_array();
   seer_status status = SEER_OK;
-  for (size_t k = 0; k < SEER_COUNT_OF(names) && !status; k++)
+  for (size_t k = 0; k < SEER_COUNT_OF(names) && !status; k++) {
+    if (most_s > 0) at.until_ns = seer_os_now_ns() + (uint64_t)(most_s * 1e9);
     status = add_driver(&at, names[k], drivers);
+  }
   seer_status removed = seer_os_remove_tree(folder);
   if (!status) {
     status = removed;

@@ -15,13 +15,16 @@
 
 #include "setup/context.h"
 
-// An array, an object a driver: `driver`, "opencl"; `devices`; `why`, where there are none. Of a
-// device: `name`, "opencl:0", `answers`, and `check`, "answers right" or what was wrong. As far as
-// its driver has said it: `model`, `driver`, `architecture`, `processors`, `items`, `clock_mhz`,
-// `block_bytes`, `memory_bytes`, `cache_bytes`, `is_cpu`; numbers that are not known are 0.
-// Owned by the caller: json_decref. NULL, without an error: no memory.
-// Errors: those of this machine: no process, no folder for temporary files.
-SEER_MUST_USE seer_status seer_cli_drivers_find(seer_context *context, json_t **out_drivers);
+// An array, an object a driver: `driver`, "opencl"; `devices`; `why`, where there are none, and
+// `is_broken` where that is because the driver did not answer well; `is_late` where it, or
+// a device, was waited for in vain. Of a device: `name`, "opencl:0", `answers`, and `check`,
+// "answers right" or what was wrong. As far as its driver has said it: `model`, `driver`,
+// `architecture`, `processors`, `items`, `clock_mhz`, `block_bytes`, `memory_bytes`, `cache_bytes`,
+// `is_cpu`; numbers that are not known are 0. Owned by the caller: json_decref. NULL, without an
+// error: no memory. Errors: those of this machine: no process, no folder for temporary files.
+//   most_s  for the jobs of a driver together; 0: each job has its 20 s
+SEER_MUST_USE seer_status seer_cli_drivers_find(
+    seer_context *context, double most_s, json_t **out_drivers);
 void seer_cli_drivers_print(const json_t *drivers);
 
 // The job of argv[0 .. argc), which stands behind `devices`; a usage error if it is none.

@@ -20,6 +20,7 @@ extern const seer_command seer_command_worker;
 extern const seer_command seer_command_fleet;
 extern const seer_command seer_command_models;
 extern const seer_command seer_command_list;
+extern const seer_command seer_command_doctor;
 
 const seer_command *const seer_command_table[] = {
     &seer_command_tune,
@@ -31,6 +32,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_tasks,
     &seer_command_report,
     &seer_command_devices,
+    &seer_command_doctor,
     &seer_command_models,
     &seer_command_list,
     &seer_command_opt,

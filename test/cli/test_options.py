@@ -144,6 +144,7 @@ def runs(folder):
     yield "tasks", [f("mlp.onnx"), "--ops", "Gemm"]
     yield "report", [f("report.html"), "--compare", f("report.html"), "-o", f("compared.html"), "--json"]
     yield "devices", ["--devices", "cpu"]
+    yield "doctor", []
     yield "models", []
     yield "models", ["--export", "mlp", "-o", folder]
     yield "list", ["options"]

@@ -135,27 +135,6 @@ static void forget_posted(poster *p) {
 }
 
 // ---- heartbeats
-static uint64_t free_bytes(seer_arena *arena) {
-  char *text;
-  size_t n;
-  unsigned long long kib = 0;
-  seer_status status = seer_os_read_file("/proc/meminfo", arena, 1 << 16, &text, &n);
-  const char *line = status ? NULL : strstr(text, "MemAvailable:");
-  if (line && sscanf(line, "MemAvailable: %llu", &kib) != 1) kib = 0;
-  seer_status_free(status);
-  return (uint64_t)kib * 1024;
-}
-
-static double load(seer_arena *arena) {
-  char *text;
-  size_t n;
-  double value = 0;
-  seer_status status = seer_os_read_file("/proc/loadavg", arena, 1 << 12, &text, &n);
-  if (!status && (sscanf(text, "%lf", &value) != 1 || value < 0)) value = 0;
-  seer_status_free(status);
-  return value;
-}
-
 typedef struct {
   const char *place, *at;
 } in_hand;
@@ -182,8 +161,8 @@ static seer_status beat(poster *p) {
   note(p, desk->running, jobs, &n);
   note(p, desk->done, jobs, &n);
   seer_desk_unlock(desk);
-  letter.free_bytes = free_bytes(p->arena);
-  letter.load = load(p->arena);
+  letter.free_bytes = seer_os_available_bytes("");
+  letter.load = seer_os_load("");
   const char *place = seer_arena_printf(p->arena, "familyseer:worker:%s", desk->id);
   seer_text text;
   seer_text_init(&text, p->arena);
