@@ -63,4 +63,15 @@ extern const size_t seer_feature_set_table_count;
 // and gives the untuned choice.
 double seer_analytic_seconds(const seer_nest *nest, const seer_target *target);
 
+// What it is made of: each statement's even share goes to what takes it longest.
+typedef struct {
+  double compute_s;  // issuing instructions, data in L1; of a GPU all of it
+  double level_s[3];  // bytes from L2, L3, memory
+  double uneven_s;  // threads that have nothing to do while others have
+  double handover_s;  // phases, parts, lines that pass between threads
+} seer_analytic_terms;
+// Returns the estimate, of which the terms are parts.
+double seer_analytic_explain(
+    const seer_nest *nest, const seer_target *target, seer_analytic_terms *out);
+
 #endif

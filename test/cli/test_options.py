@@ -143,6 +143,7 @@ def runs(folder):
     yield "info", [f("out/model.so")]
     yield "tasks", [f("mlp.onnx"), "--ops", "Gemm"]
     yield "report", [f("report.html"), "--compare", f("report.html"), "-o", f("compared.html"), "--json"]
+    yield "explain", [f("mlp.onnx"), "0", *records]
     yield "devices", ["--devices", "cpu"]
     yield "doctor", []
     yield "models", []
