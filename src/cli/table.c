@@ -20,6 +20,7 @@ extern const seer_command seer_command_worker;
 extern const seer_command seer_command_fleet;
 extern const seer_command seer_command_models;
 extern const seer_command seer_command_list;
+extern const seer_command seer_command_diff;
 extern const seer_command seer_command_explain;
 extern const seer_command seer_command_doctor;
 
@@ -32,6 +33,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_info,
     &seer_command_tasks,
     &seer_command_explain,
+    &seer_command_diff,
     &seer_command_report,
     &seer_command_devices,
     &seer_command_doctor,

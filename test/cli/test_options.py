@@ -144,6 +144,7 @@ def runs(folder):
     yield "tasks", [f("mlp.onnx"), "--ops", "Gemm"]
     yield "report", [f("report.html"), "--compare", f("report.html"), "-o", f("compared.html"), "--json"]
     yield "explain", [f("mlp.onnx"), "0", *records]
+    yield "diff", [f("out/model.so"), f("other/model.so"), "--profile", "--json"]
     yield "devices", ["--devices", "cpu"]
     yield "doctor", []
     yield "models", []
