@@ -57,32 +57,30 @@ void seer_help_print_usage(FILE *to, const seer_command *command) {
 
 // ---- flags
 
-static const char *short_of(const seer_option_desc *option) {
+const char *seer_help_short_of(const seer_option_desc *option) {
   for (size_t i = 0; i < seer_short_flags_count; i++)
     if (strcmp(seer_short_flags[i].option, option->name) == 0) return seer_short_flags[i].flag;
   return NULL;
 }
 
-static bool has_choices(const seer_option_desc *o) {
+bool seer_help_has_choices(const seer_option_desc *o) {
   return o->type == SEER_OPTION_CHOICE || o->type == SEER_OPTION_WORDS;
 }
 
-// "-o, --output TEXT"
-static void put_flag(seer_text *line, const seer_option_desc *o) {
+void seer_help_put_flag(seer_text *line, const seer_option_desc *o) {
   static const char *const values[SEER_OPTION_TYPE_COUNT] = {
       " TEXT", " TEXT", "", " N", " X", " TIME", "", ""};
-  const char *letter = short_of(o);
+  const char *letter = seer_help_short_of(o);
   bool is_on = o->type == SEER_OPTION_BOOL && o->fallback[0] == '1';
   seer_text_printf(line, "  %s%s--%s%s%s", letter ? letter : "", letter ? ", " : "",
       is_on ? "no-" : "", o->name, values[o->type]);
-  if (has_choices(o))
+  if (seer_help_has_choices(o))
     seer_text_printf(line, " %.*s%s", (int)strcspn(o->doc, ":"), o->doc,
         o->type == SEER_OPTION_WORDS ? ",..." : "");
 }
 
-// "what it does (default 0, 0 to 4096)"; where not `is_whole`, its first sentence.
-static void put_doc(seer_text *line, const seer_option_desc *o, bool is_whole) {
-  size_t n = has_choices(o) ? strcspn(o->doc, ":") : 0;
+void seer_help_put_doc(seer_text *line, const seer_option_desc *o, bool is_whole) {
+  size_t n = seer_help_has_choices(o) ? strcspn(o->doc, ":") : 0;
   const char *doc = o->doc + n + strspn(o->doc + n, ": ");
   bool is_on = o->type == SEER_OPTION_BOOL && o->fallback[0] == '1';
   bool has_limits =
@@ -104,8 +102,8 @@ static void print_flag(FILE *to, const seer_option_desc *o, bool is_whole, seer_
   seer_text flag, doc;
   seer_text_init(&flag, arena);
   seer_text_init(&doc, arena);
-  put_flag(&flag, o);
-  put_doc(&doc, o, is_whole);
+  seer_help_put_flag(&flag, o);
+  seer_help_put_doc(&doc, o, is_whole);
   bool is_long = flag.n_bytes > FLAG_INDENT - 2;
   fprintf(to, "%s%s%*s", flag.data, is_long ? "\n" : "",
       is_long ? FLAG_INDENT : (int)(FLAG_INDENT - flag.n_bytes), "");

@@ -20,6 +20,7 @@ extern const seer_command seer_command_worker;
 extern const seer_command seer_command_fleet;
 extern const seer_command seer_command_models;
 extern const seer_command seer_command_list;
+extern const seer_command seer_command_completion;
 extern const seer_command seer_command_diff;
 extern const seer_command seer_command_explain;
 extern const seer_command seer_command_doctor;
@@ -39,6 +40,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_doctor,
     &seer_command_models,
     &seer_command_list,
+    &seer_command_completion,
     &seer_command_opt,
     &seer_command_records,
     &seer_command_study,

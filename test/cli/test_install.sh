@@ -66,3 +66,9 @@ diff want got || fail "libfamilyseer.so exports something else than its header"
 [ "$(exports libfamilyseer_runtime.so | tr '\n' ' ')" = "seer_model_load seer_model_unload " ] ||
   fail "libfamilyseer_runtime.so exports $(exports libfamilyseer_runtime.so)"
 echo passed
+
+# Completion and manual pages.
+for place in bash-completion/completions/familyseer zsh/site-functions/_familyseer fish/vendor_completions.d/familyseer.fish \
+    man/man1/familyseer.1 man/man1/familyseer-tune.1; do
+  [ -s "$prefix/share/$place" ] || fail "share/$place is missing"
+done
