@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FLAG_INDENT 30  // of what a flag does
-#define COMMAND_INDENT 12  // of what a command does
+#define COMMAND_INDENT 13  // of what a command does
 #define COLUMNS 100
 
 const seer_short_flag seer_short_flags[] = {{"-o", "output"}, {"-i", "input"}, {"-O", "opt-level"}};
