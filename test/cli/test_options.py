@@ -145,6 +145,7 @@ def runs(folder):
     yield "report", [f("report.html"), "--compare", f("report.html"), "-o", f("compared.html"), "--json"]
     yield "explain", [f("mlp.onnx"), "0", *records]
     yield "diff", [f("out/model.so"), f("other/model.so"), "--profile", "--json"]
+    yield "diff", [f("sets/model.so"), f("sets/model.so"), "--profile", *sets[:2]]
     yield "completion", ["all", "-o", f("share")]
     yield "devices", ["--devices", "cpu"]
     yield "doctor", []
