@@ -64,6 +64,6 @@ case "${1:-}" in
     echo "$PWD/.venv-intel/lib/libintelocl.so" >.venv-intel/vendors/intel.icd
     ;;
   gpu | gpu-full) install_python tool/requirements-gpu.txt .venv --no-deps ;;
-  cross | "") ;;
-  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, intel-opencl, cross, bench, exports, inductor" >&2; exit 2 ;;
+  browser | cross | "") ;;
+  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, intel-opencl, cross, bench, exports, inductor, browser" >&2; exit 2 ;;
 esac

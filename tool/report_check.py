@@ -139,7 +139,8 @@ def make_pages(folder):
         text = file.read()
     pages.append(os.path.join(folder, "long.html"))
     with open(pages[-1], "w", encoding="utf-8") as file:
-        file.write(text.replace("conv 1x1", "a_name_without_any_blank_in_it" * 8).replace("mobilenet_v2_0.25", "n" * 250))
+        file.write(text.replace("conv 1x1", "a_name_without_any_blank_in_it" * 8).replace("mobilenet_v2_0.25", "n" * 250)
+                   .replace("untuned is kept", "slower in the network"))
     return pages
 
 
