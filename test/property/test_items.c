@@ -12,6 +12,7 @@
 
 #define N_PAIRS 2000
 #define N_IN_PARTS 200
+#define N_WINDOWS 200
 #define N_IMPLICIT 200
 
 static const char *const target_texts[] = {
@@ -220,12 +221,24 @@ static void all_implicit(void **state) {
   assert_true(c.n_ahead > c.n / 20 && c.n_parts > c.n / 50);
 }
 
+// Windows that begin outside of what they read: where they lie a step ahead must be where this step
+// looks for them. The first of these once were elsewhere.
+static void all_windows(void **state) {
+  (void)state;
+  counts c = {.space = SEER_SPACE_FULL};
+  run_programs(&c, (random_programs){.only = "fetch(depthwise)", .max_sketches = 3, .n_samples = 3},
+      30393, N_WINDOWS);
+  print_message("%u schedules, %u a step ahead\n", (unsigned)c.n, (unsigned)c.n_ahead);
+  assert_true(c.n_ahead > c.n / 20);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_of_full),
       cmocka_unit_test(all_of_ansor),
       cmocka_unit_test(all_in_parts),
       cmocka_unit_test(all_implicit),
+      cmocka_unit_test(all_windows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

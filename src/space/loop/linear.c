@@ -380,6 +380,7 @@ static bool prove_atom(seer_prover *p, const seer_linear *x, uint32_t k, uint32_
       seer_expr_at(&p->loop->expr, b)->value.i > 0;
   if (by_constant) {
     int64_t c = seer_expr_at(&p->loop->expr, b)->value.i;
+    p->met_quotient = true;
     if (op == SEER_EXPR_DIV) return prove_division(p, x, k, a, c, facts_used);
     if (prove_with_constant(p, x, k, up ? c - 1 : 0, facts_used)) return true;
     seer_linear negated = {.constant = 0}, inner;  // a mod c <= a where a >= 0

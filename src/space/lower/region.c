@@ -174,6 +174,30 @@ static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_
   return seer_linear_from(pool_of(lower), start, out);
 }
 
+// By the ranges that the loop's variables have; false: it has none.
+static bool range_of(seer_lower *lower, seer_expr e, int64_t *out_from, int64_t *out_to) {
+  int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
+  int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
+  for (uint32_t v = 0; v < lower->loop->n_var; v++) {
+    low[v] = lower->loop->var[v].low;
+    high[v] = lower->loop->var[v].high;
+  }
+  return seer_expr_range(pool_of(lower), e, low, high, out_from, out_to);
+}
+
+// Is the start of `p`'s region never negative? Of what is fetched a step ahead the first step, the
+// next one and the one that reads must all get the same answer, and of one more can be proved than
+// of another (what is loaded ahead is not of step 0): there the ranges alone count, which the
+// variables of all three have alike.
+static bool is_never_negative(seer_lower *lower, uint32_t p, const seer_linear *start) {
+  if (seer_lower_is_fetch(lower, p) && lower->frame->stage[lower->frame->stage[p].at].is_ahead) {
+    int64_t from, to;
+    return range_of(lower, seer_linear_emit(pool_of(lower), start), &from, &to) && from >= 0;
+  }
+  seer_linear negated = {.constant = 0};
+  return seer_linear_add(&negated, start, -1) && proves(lower, &negated);
+}
+
 // The start of `p`'s region on `axis` in terms of the loops open here. *out_is_cut: the region may
 // reach beyond the axis's end; *out_is_whole_piece: the start was clamped, so the region is inside
 // whatever the loops are, and is computed in full.
@@ -186,9 +210,8 @@ static bool region_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_line
   *out_is_whole_piece = false;
   if (length >= extent) return true;
   if (!raw_start(lower, p, axis, out)) return false;
-  seer_linear negated = {.constant = 0}, over = *out;
-  if (!seer_linear_add(&negated, out, -1)) return false;
-  if (proves(lower, &negated)) {
+  if (is_never_negative(lower, p, out)) {
+    seer_linear over = *out;
     over.constant += length - extent;
     *out_is_cut = !proves(lower, &over);
     return true;
@@ -419,14 +442,8 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
     if (same < lower->loop->n_var) {
       value = seer_expr_var(pool_of(lower), same);
     } else if (!seer_linear_is_affine(pool_of(lower), &start)) {
-      int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
-      int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
-      for (uint32_t v = 0; v < lower->loop->n_var; v++) {
-        low[v] = lower->loop->var[v].low;
-        high[v] = lower->loop->var[v].high;
-      }
       int64_t from, to;
-      if (!seer_expr_range(pool_of(lower), value, low, high, &from, &to)) {
+      if (!range_of(lower, value, &from, &to)) {
         return SEER_FAIL(UNSUPPORTED, "stage %s: its region on axis %s has no bounds", stage->name,
             stage->axis[axis].name);
       }
