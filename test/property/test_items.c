@@ -2,7 +2,7 @@
 // are accepted by verify and its judge of items, ask of a block what was foretold, and come to what
 // the DAG's interpreter gives, to the bit: run as loops in any order of blocks and items, as vector
 // code with all items of a block side by side, and, of some, without items by LLVM.
-// SEER_TEST: timeout=300 cost=40
+// SEER_TEST: timeout=600 cost=60
 #include "setup/target.h"
 #include "space/block_shape.h"
 #include "space/items/items.h"

@@ -82,8 +82,15 @@ static const char opencl[] =
     "#ifndef ITEMS\n"
     "#define ITEMS(n) ((void)0)\n"
     "#endif\n"
-    "#if defined(__x86_64__) || defined(__aarch64__)\n"
-    "#define ITEMS_ARE_LANES\n"
+    // So many at most: a vector that is longer than the processor's cannot be passed to a function.
+    "#if defined(__AVX512F__) || defined(__aarch64__)\n"
+    "#define ITEMS_ARE_LANES 16\n"
+    "#elif defined(__AVX__)\n"
+    "#define ITEMS_ARE_LANES 8\n"
+    "#elif defined(__x86_64__)\n"
+    "#define ITEMS_ARE_LANES 4\n"
+    "#endif\n"
+    "#ifdef ITEMS_ARE_LANES\n"
     "typedef float8 f32x8;\n"
     "typedef float16 f32x16;\n"
     "typedef int8 i32x8;\n"
@@ -111,8 +118,12 @@ static const char opencl[] =
     "    store_apart_f32x##half(p, by, x.lo); \\\n"
     "    store_apart_f32x##half(p + half * by, by, x.hi); \\\n"
     "  }\n"
+    "#if ITEMS_ARE_LANES >= 8\n"
     "APART(8, 4)\n"
+    "#endif\n"
+    "#if ITEMS_ARE_LANES >= 16\n"
     "APART(16, 8)\n"
+    "#endif\n"
     "#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)\n"
     "#define FMULADD_ITEMS(a, b, c) fma(a, b, c)\n"
     "#else\n"
@@ -246,7 +257,7 @@ static const seer_source_frame frame_opencl = {
         "  (void)part, (void)item;\n",
     .global = "__global ",
     .group = "__local ",
-    .spread = "#ifdef ITEMS_ARE_LANES\n  if (item % $N != 0) return;\n",
+    .spread = "#if ITEMS_ARE_LANES >= $N\n  if (item % $N != 0) return;\n",
     .single = "#else\n",
     .end = "#endif\n",
     .loop = ""};

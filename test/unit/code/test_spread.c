@@ -65,7 +65,7 @@ static void check(
     if (wrong)
       fail_msg("%s\n%s\n%s", wrong, seer_schedule_print(expect->list, schedule, arena), text);
     c->n++;
-    c->n_spread += has(text, "#ifdef ITEMS_ARE_LANES");
+    c->n_spread += has(text, "#if ITEMS_ARE_LANES >= ");
     c->n_apart += has(text, "load_apart_") || has(text, "store_apart_");
   }
   seer_arena_destroy(arena);
