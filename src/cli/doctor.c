@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/drivers.h"
 #include "code/gpu/nvrtc.h"
+#include "record/record.h"
 
 #define DRIVER_S 0.9  // for the jobs of one; what takes longer is not known to be wrong
 #define NO_ROOM (64.0 * 1048576)
@@ -51,20 +52,11 @@ static void look_at_target(const seer_target *t, seer_doctor_report *r) {
 }
 
 // ---- places
-static seer_status records_path(
-    const seer_context *context, seer_arena *arena, const char **out_path) {
-  *out_path = seer_context_str(context, SEER_OPT_RECORDS);
-  if ((*out_path)[0]) return SEER_OK;
-  const char *folder;
-  SEER_TRY(seer_os_cache_dir(arena, &folder));
-  *out_path = seer_os_path_join(arena, folder, "records.sqlite");
-  return SEER_OK;
-}
-
 static void look_at_records(const seer_context *context, seer_doctor_report *r) {
   const char *path = "";
   r->topic = "records";
-  seer_status status = records_path(context, r->arena, &path);
+  seer_status status =
+      seer_records_path(seer_context_str(context, SEER_OPT_RECORDS), r->arena, &path);
   if (!status) status = seer_os_check_writable(path);
   if (status) {
     seer_doctor_add(r, SEER_DOCTOR_WARNING,

@@ -161,18 +161,22 @@ static const char *source_of(const seer_context *context) {
   return "";
 }
 
+seer_status seer_records_path(const char *path, seer_arena *arena, const char **out) {
+  *out = path;
+  if (path[0]) return SEER_OK;
+  const char *folder = "";
+  SEER_TRY(seer_os_cache_dir(arena, &folder));
+  *out = seer_os_path_join(arena, folder, "records.sqlite");
+  return SEER_OK;
+}
+
 static seer_status create(const seer_context *context, const char *path, seer_records **out) {
   seer_records *r = *out = calloc(1, sizeof(*r));
   if (!r) return SEER_FAIL(RESOURCE, "no memory for the records");
   r->context = context;
   r->arena = seer_arena_create("records");
   r->source = source_of(context);
-  r->path = seer_arena_strdup(r->arena, path);
-  if (path[0]) return SEER_OK;
-  const char *folder = "";
-  SEER_TRY(seer_os_cache_dir(r->arena, &folder));
-  r->path = seer_os_path_join(r->arena, folder, "records.sqlite");
-  return SEER_OK;
+  return seer_records_path(seer_arena_strdup(r->arena, path), r->arena, &r->path);
 }
 
 static seer_status end(seer_status status, seer_records *r, seer_records **out_records) {

@@ -100,7 +100,11 @@ typedef struct {
   int64_t judged;  // when: seconds since 1970; 0: now
 } seer_record;
 
-// `path` "" : <cache folder>/records.sqlite. Makes it, or checks it before anything is written:
+// The file that `path` names: "" is the user's own, <cache folder>/records.sqlite. `path` itself,
+// or in `arena`.
+SEER_MUST_USE seer_status seer_records_path(
+    const char *path, seer_arena *arena, const char **out_path);
+// `path` as above. Makes it, or checks it before anything is written:
 // CORRUPT says that it is damaged, INVALID that it is something else or of a later version; the
 // file is unchanged then. A file of an earlier version becomes one of today's.
 SEER_MUST_USE seer_status seer_records_open(
