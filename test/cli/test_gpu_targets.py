@@ -46,6 +46,8 @@ def printed(name):
 INVOCATIONS = {
     "verify": [["library", "mlp"], ["library", "mlp", "--against", "onnxruntime"]],
     "tasks": [["mlp"], ["mlp", "--json"]],
+    "explain": [["mlp"], ["mlp", "0", "--json"]],
+    "doctor": [[]],
     "records": [["best", "mlp"], ["check"], ["export", "lines"]],
     "opt": [["--pass=resolve,task", "mlp.onnx"], ["--pass=resolve,task", "mlp.onnx", "--dump", "all", "--dump-dir", "dump"]],
     "study": [["collect", "mlp", "-o", "times.gz", "--measure", "fake"], ["gather", "mlp=records.db", "-o", "times.gz"],

@@ -52,7 +52,7 @@ expect_text stdout "int.gz:"
 [ "$(lines int.gz)" -ge 1 ] || fail "what was measured before the interruption is gone"
 
 # Of another machine, cut off, or something else.
-expect_status 1 "$FAMILYSEER" study collect mlp -o t.gz --schedules 4 --measure fake --target "$(cat "$SOURCE/test/targets/server.target")"
+expect_status 1 "$FAMILYSEER" study collect mlp -o t.gz --schedules 4 --measure fake --target "$(cat "$SOURCE/test/targets/one-core.target")"
 expect_text stderr "times of another target"
 expect_text stderr "--target 'cpu -triple"
 head -c 2000 before.gz > cut.gz
