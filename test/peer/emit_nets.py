@@ -130,7 +130,7 @@ def ordered():
 
 # By name: what makes the network, and what check_model is told.
 NETS = {"convolutions": (convolutions, {}), "transformer": (transformer, {}),
-        "quantised": (quantised, {"atol": 0.021, "discriminate": False}),
+        "quantised": (quantised, {"atol": 0.021, "discriminate": False, "is_wide": True}),
         "half": (lambda: convolutions(np.float16, T.FLOAT16), {"rtol": 1e-2}),
         "sized": (sized, {"discriminate": False}), "integers": (integers, {"discriminate": False}),
         "ordered": (ordered, {"discriminate": False})}

@@ -27,9 +27,10 @@ def familyseer(*args, check=True):
     return done
 
 
-def answerer(model, is_literal=False):
+def answerer(model, is_literal=False, is_wide=False):
     """A function from inputs to ONNX Runtime's outputs, by name. `model`: a ModelProto, a path, or bytes. is_literal: operators as they
-    are written, none made one of several."""
+    are written, none made one of several. is_wide: products of unsigned and signed bytes are summed up in 32 bits on all processors
+    (without VNNI it adds pairs in 16, and cuts them; asked for the other, it refuses some networks of signed bytes)."""
     options = onnxruntime.SessionOptions()
     if is_literal:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -37,14 +38,16 @@ def answerer(model, is_literal=False):
     options.intra_op_num_threads = 2
     # Products with weights of 4 bits in f32: by itself it rounds the other operand to 8 bits.
     options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    if is_wide:
+        options.add_session_config_entry("session.x64quantprecision", "1")
     data = model if isinstance(model, (str, bytes)) else model.SerializeToString()
     session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     names = [o.name for o in session.get_outputs()]
     return lambda feeds: dict(zip(names, session.run(None, feeds)))
 
 
-def reference(model, feeds, is_literal=False):
-    return answerer(model, is_literal)(feeds)
+def reference(model, feeds, is_literal=False, is_wide=False):
+    return answerer(model, is_literal, is_wide)(feeds)
 
 
 def random_feeds(model, seed=1, shapes=None):
@@ -186,10 +189,11 @@ def schedules(*more):
 
 
 def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL, check=True,
-                atol=0, parts={}, make=None, run=run_ours, turn=None):
+                atol=0, parts={}, make=None, run=run_ours, turn=None, is_wide=False):
     """Compiles, runs, compares. `model`: a ModelProto, or a path. `make`: makes a library of what was compiled (--emit c
     among the flags). `run`: runs it. `turn`: the number of a network among several that take long: every other one is run by
-    the first level on one thread and by the second on two, the rest the other way round (in check-full each in all ways)."""
+    the first level on one thread and by the second on two, the rest the other way round (in check-full each in all ways).
+    `is_wide`: as answerer has it."""
     is_huge = isinstance(model, str) and os.path.exists(model + ".data")  # beyond what one message may hold
     if isinstance(model, str):
         path, proto = model, onnx.load(model, load_external_data=not is_huge)
@@ -198,7 +202,7 @@ def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(),
         if check:  # the checker knows ONNX's own operators only
             onnx.checker.check_model(proto)
     feeds = feeds or random_feeds(proto)
-    theirs = split_parts(reference(path or proto, feeds), parts)
+    theirs = split_parts(reference(path or proto, feeds, is_wide=is_wide), parts)
     if discriminate and not is_huge:
         assert_discriminates(label, proto, feeds, theirs, rtol, parts)
     with tempfile.TemporaryDirectory() as tmp:
