@@ -1,5 +1,5 @@
-# make install: a program that runs networks and one that tunes them, by pkg-config, from a folder that was named
-# only then; the libraries export their headers and nothing else.
+# make install: a program that runs networks and one that tunes them, by pkg-config and by CMake's find_package, from a folder
+# that was named only then; the libraries export their headers and nothing else.
 # SEER_TEST: timeout=120
 . "$(dirname "$0")/lib.sh"
 command -v pkg-config > /dev/null && command -v cc > /dev/null || exit 77
@@ -65,10 +65,53 @@ grep -oE '^(int|void|uint32_t|const \w+ \*)\s*\*?seer_\w+\(' "$SOURCE/include/se
 diff want got || fail "libfamilyseer.so exports something else than its header"
 [ "$(exports libfamilyseer_runtime.so | tr '\n' ' ')" = "seer_model_load seer_model_unload " ] ||
   fail "libfamilyseer_runtime.so exports $(exports libfamilyseer_runtime.so)"
-echo passed
+
+# CMake's find_package, in C and C++, of a folder that was moved since.
+mv "$prefix" "$WORK/moved"
+prefix=$WORK/moved
+mkdir consumer
+cp "$SOURCE"/examples/app.c "$SOURCE"/examples/tune.c consumer
+cat > consumer/both.cc << 'CC'
+#include <seer/familyseer.hpp>
+#include <cstdio>
+int main(int, char **argv) { std::printf("%s %d\n", seer_version(), seer::model(argv[1]).n_inputs()); }
+CC
+cat > consumer/CMakeLists.txt << 'CMAKE'
+cmake_minimum_required(VERSION 3.18)
+project(consumer LANGUAGES C CXX)
+find_package(familyseer ${WANTED} CONFIG REQUIRED COMPONENTS ${PARTS})
+add_executable(app app.c)
+target_link_libraries(app PRIVATE familyseer::runtime)
+add_executable(tune tune.c)
+target_link_libraries(tune PRIVATE familyseer::familyseer)
+add_executable(both both.cc)
+target_link_libraries(both PRIVATE familyseer::runtime familyseer::familyseer)
+CMAKE
+configure() { # WANTED PARTS
+  rm -rf consumer/build
+  cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="-D_GNU_SOURCE ${TEST_CFLAGS:-}" \
+    -DCMAKE_CXX_FLAGS="-std=c++17 ${TEST_CFLAGS:-}" -DWANTED="$1" -DPARTS="$2"
+}
+version=$("$prefix/bin/familyseer" --version | cut -d' ' -f2)
+expect_status 1 configure "$((${version%%.*} + 1)).0" "runtime;familyseer"
+expect_text stderr "$version"
+mv "$prefix/lib/libfamilyseer.so" hidden
+expect_status 1 configure "$version" "runtime;familyseer"
+expect_text stderr "familyseer"
+mv hidden "$prefix/lib/libfamilyseer.so"
+expect_status 0 configure "$version" "runtime;familyseer"
+expect_status 0 env -u MAKEFLAGS cmake --build consumer/build
+unset LD_LIBRARY_PATH
+expect_status 0 consumer/build/app a/model.so
+expect_text stdout "'output' begins with"
+expect_status 1 consumer/build/tune no-such-network tuned3 4s
+expect_text stderr "no-such-network"
+expect_status 0 consumer/build/both a
+expect_text stdout "$version 1"
 
 # Completion and manual pages.
 for place in bash-completion/completions/familyseer zsh/site-functions/_familyseer fish/vendor_completions.d/familyseer.fish \
     man/man1/familyseer.1 man/man1/familyseer-tune.1; do
   [ -s "$prefix/share/$place" ] || fail "share/$place is missing"
 done
+echo passed
