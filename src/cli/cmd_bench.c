@@ -1,44 +1,17 @@
 // cmd_bench.c - familyseer bench: latency of a compiled model. Single runs are timed; the profile
 // comes from runs of its own; --compare alternates two models on the same threads, so that the
-// machine's drift falls on both.
+// machine's drift falls on both; --streams runs one model several times at once.
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "base/stats.h"
 #include "cli/command.h"
 #include "cli/json.h"
+#include "cli/samples.h"
+#include "cli/streams.h"
 #include "library/use.h"
-
-typedef struct {
-  double *ms;  // sorted after statistics
-  size_t n;
-  double min, median, mean, p90, p95, p99, stddev;
-} samples;
-
-// Nearest rank: the smallest value that at least this share of the samples does not exceed.
-static double percentile(const samples *s, double share) {
-  size_t rank = (size_t)ceil(share * (double)s->n);
-  return s->ms[rank > 0 ? rank - 1 : 0];
-}
-
-static void finish(samples *s) {
-  SEER_ASSERT(s->n > 0, "%zu samples", s->n);
-  seer_sort_f64(s->ms, s->n);
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < s->n; i++) sum += s->ms[i];
-  s->mean = sum / (double)s->n;
-  for (size_t i = 0; i < s->n; i++) squares += (s->ms[i] - s->mean) * (s->ms[i] - s->mean);
-  s->stddev = s->n > 1 ? sqrt(squares / (double)(s->n - 1)) : 0;
-  s->min = s->ms[0];
-  s->median = seer_sorted_median(s->ms, s->n);
-  s->p90 = percentile(s, 0.90);
-  s->p95 = percentile(s, 0.95);
-  s->p99 = percentile(s, 0.99);
-}
 
 static double timed_run(seer_use *use, seer_status *status) {
   uint64_t before = seer_os_now_ns();
@@ -46,26 +19,21 @@ static double timed_run(seer_use *use, seer_status *status) {
   return (double)(seer_os_now_ns() - before) * 1e-6;
 }
 
-static void add(samples *s, double ms, seer_arena *arena, size_t *cap) {
-  s->ms = SEER_GROW(arena, double, s->ms, s->n, cap);
-  s->ms[s->n++] = ms;
+static json_t *to_json(const seer_samples *s, uint32_t threads, const seer_use *use) {
+  json_t *object =
+      json_pack("{s:s, s:s, s:b, s:i, s:f}", "model", seer_text_safe_whole(use->arena, use->path),
+          "inputs", seer_use_shapes(use, use->set), "on_device", use->n_on_device > 0, "threads",
+          (int)threads, "throughput_per_s", 1000 / s->mean);
+  seer_samples_put(s, object);
+  return object;
 }
 
-static json_t *to_json(const samples *s, uint32_t threads, const seer_use *use) {
-  return json_pack("{s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model",
-      seer_text_safe_whole(use->arena, use->path), "inputs", seer_use_shapes(use, use->set),
-      "on_device", use->n_on_device > 0, "min_ms", s->min, "median_ms", s->median, "mean_ms",
-      s->mean, "p90_ms", s->p90, "p95_ms", s->p95, "p99_ms", s->p99, "stddev_ms", s->stddev, "n",
-      (json_int_t)s->n, "threads", (int)threads, "throughput_per_s", 1000 / s->mean);
-}
-
-static void print_samples(const samples *s, uint32_t threads, const seer_use *use) {
+static void print_samples(const seer_samples *s, uint32_t threads, const seer_use *use) {
   printf("%s, %u thread%s, %zu runs", use->path, threads, threads == 1 ? "" : "s", s->n);
   if (use->n_sets > 1) printf(", %s", seer_use_shapes(use, use->set));
   if (use->n_on_device > 0) printf(", inputs and outputs on the device");
   printf("\n");
-  printf("  min %.4f ms   median %.4f   mean %.4f   P90 %.4f   P95 %.4f   P99 %.4f   stddev %.4f\n",
-      s->min, s->median, s->mean, s->p90, s->p95, s->p99, s->stddev);
+  seer_samples_print(s);
   printf("  throughput %.2f inferences/s\n", 1000 / s->mean);
 }
 
@@ -75,7 +43,7 @@ static void print_samples(const samples *s, uint32_t threads, const seer_use *us
 #define MAX_PROFILE_RUNS 1000
 #define PROFILE_MS 1000  // about as long is profiled
 
-static uint32_t profile_runs(const samples *s) {
+static uint32_t profile_runs(const seer_samples *s) {
   double n = PROFILE_MS / s->median;
   return n < MIN_PROFILE_RUNS ? MIN_PROFILE_RUNS
       : n > MAX_PROFILE_RUNS  ? MAX_PROFILE_RUNS
@@ -120,7 +88,7 @@ static void profile_json(const seer_step_info *steps, int32_t n, const step_sum 
 
 static double percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }
 
-static seer_status profile(seer_use *use, const samples *s, json_t *object) {
+static seer_status profile(seer_use *use, const seer_samples *s, json_t *object) {
   int32_t n = seer_use_n_steps(use);
   seer_step_info *steps = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
   SEER_TRY(seer_use_time_steps(use, profile_runs(s), steps, n));
@@ -152,8 +120,8 @@ static seer_status profile(seer_use *use, const samples *s, json_t *object) {
 }
 
 // ---- one model, or two in turns
-static seer_status measure(const seer_context *context, seer_use *a, seer_use *b, samples *of_a,
-    samples *of_b, double *out_ratio) {
+static seer_status measure(const seer_context *context, seer_use *a, seer_use *b,
+    seer_samples *of_a, seer_samples *of_b, double *out_ratio) {
   seer_status status = SEER_OK;
   for (int64_t i = seer_context_i64(context, SEER_OPT_WARMUP); i > 0 && !status; i--) {
     timed_run(a, &status);
@@ -162,29 +130,28 @@ static seer_status measure(const seer_context *context, seer_use *a, seer_use *b
   int64_t least = seer_context_i64(context, SEER_OPT_ITERATIONS);
   uint64_t until =
       seer_os_now_ns() + (uint64_t)(seer_context_f64(context, SEER_OPT_DURATION) * 1e9);
-  size_t cap_a = 0, cap_b = 0, cap_ratio = 0;
-  samples ratio = {0};
+  seer_samples ratio = {0};
   for (int64_t i = 0; !status && (i < least || seer_os_now_ns() < until); i++) {
     double ms_b = 0, ms_a = 0;
     if (b && i % 2) ms_b = timed_run(b, &status);
     ms_a = timed_run(a, &status);
     if (b && i % 2 == 0) ms_b = timed_run(b, &status);
-    add(of_a, ms_a, a->arena, &cap_a);
+    seer_samples_add(of_a, ms_a, a->arena);
     if (!b) continue;
-    add(of_b, ms_b, a->arena, &cap_b);
-    add(&ratio, ms_a / ms_b, a->arena, &cap_ratio);
+    seer_samples_add(of_b, ms_b, a->arena);
+    seer_samples_add(&ratio, ms_a / ms_b, a->arena);
   }
   if (status) return status;
-  finish(of_a);
+  seer_samples_finish(of_a);
   if (!b) return SEER_OK;
-  finish(of_b);
-  finish(&ratio);
+  seer_samples_finish(of_b);
+  seer_samples_finish(&ratio);
   *out_ratio = ratio.median;
   return SEER_OK;
 }
 
 static seer_status bench_one(seer_context *context, seer_use *use) {
-  samples s = {0};
+  seer_samples s = {0};
   bool is_json = seer_context_bool(context, SEER_OPT_JSON);
   SEER_TRY(measure(context, use, NULL, &s, NULL, NULL));
   uint32_t threads = use->api->pool_threads(use->pool);
@@ -195,7 +162,7 @@ static seer_status bench_one(seer_context *context, seer_use *use) {
 }
 
 static seer_status bench_two(seer_context *context, seer_use *a, seer_use *b) {
-  samples of_a = {0}, of_b = {0};
+  seer_samples of_a = {0}, of_b = {0};
   double ratio = 0;
   SEER_TRY(measure(context, a, b, &of_a, &of_b, &ratio));
   uint32_t threads = a->api->pool_threads(a->pool);
@@ -212,13 +179,42 @@ static seer_status bench_two(seer_context *context, seer_use *a, seer_use *b) {
   return SEER_OK;
 }
 
+static seer_status bench_streams(seer_context *context, const seer_use *use) {
+  seer_streams streams;
+  SEER_TRY(seer_streams_run(context, use, &streams));
+  double throughput = (double)streams.of_run.n / streams.seconds;
+  if (seer_context_bool(context, SEER_OPT_JSON)) {
+    json_t *object = to_json(&streams.of_run, streams.n_threads, use);
+    json_object_set_new(object, "streams", json_integer(streams.n_streams));
+    json_object_set_new(object, "throughput_per_s", json_real(throughput));
+    return seer_cli_put_json(object);
+  }
+  printf("%s, %u streams of %u thread%s each, %zu runs in %.1f s\n", use->path, streams.n_streams,
+      streams.n_threads, streams.n_threads == 1 ? "" : "s", streams.of_run.n, streams.seconds);
+  seer_samples_print(&streams.of_run);
+  printf("  throughput %.2f inferences/s of all streams together\n", throughput);
+  return SEER_OK;
+}
+
+// One thing at a time is compared, and steps that run beside others' have no times of their own.
+static seer_status check_streams(const seer_context *context) {
+  if (seer_context_i64(context, SEER_OPT_STREAMS) == 1) return SEER_OK;
+  if (*seer_context_str(context, SEER_OPT_COMPARE))
+    return seer_usage_error("--streams and --compare: two libraries are compared run by run");
+  if (seer_context_bool(context, SEER_OPT_PROFILE))
+    return seer_usage_error("--streams and --profile: steps are timed in one stream alone");
+  return SEER_OK;
+}
+
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
+  SEER_TRY(check_streams(context));
+  bool is_alone = seer_context_i64(context, SEER_OPT_STREAMS) == 1;
   seer_arena *arena = seer_context_arena(context);
   const char *other = seer_context_str(context, SEER_OPT_COMPARE);
   seer_use a = {0}, b = {0};
   seer_status status = seer_use_open(context, argv[0], seer_context_str(context, SEER_OPT_WEIGHTS),
-      NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
+      NULL, is_alone && seer_context_bool(context, SEER_OPT_PIN), arena, &a);
   if (!status) status = seer_use_choose(context, &a);
   if (!status) status = seer_use_fill(context, &a);
   bool is_on_device = seer_context_bool(context, SEER_OPT_ON_DEVICE);
@@ -227,7 +223,10 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   if (!status && *other) status = seer_use_choose(context, &b);
   if (!status && *other) status = seer_use_fill(context, &b);
   if (!status && *other && is_on_device) status = seer_use_move_to_device(&b);
-  if (!status) status = *other ? bench_two(context, &a, &b) : bench_one(context, &a);
+  if (!status)
+    status = *other ? bench_two(context, &a, &b)
+        : is_alone  ? bench_one(context, &a)
+                    : bench_streams(context, &a);
   seer_use_close(&b);
   seer_use_close(&a);
   return status;
@@ -237,14 +236,14 @@ const seer_command seer_command_bench = {
     .name = "bench",
     .args =
         "MODEL.so [--threads N] [--input-shapes x:1x8] [--iterations N] [--duration 2s] "
-        "[--profile] [--compare OTHER.so] [--on-device] "
-        "[--json]",
+        "[--profile] [--compare OTHER.so] [--streams N] [--on-device] [--json]",
     .doc =
         "latency of a compiled model: minimum, median, percentiles, time of each step; two models "
-        "in turns",
+        "in turns; throughput of several streams",
     .example =
         "  familyseer bench out/model.so\n"
-        "  familyseer bench out/model.so --compare other/model.so\n",
+        "  familyseer bench out/model.so --compare other/model.so\n"
+        "  familyseer bench out/model.so --streams 2 --threads 2\n",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -83,6 +83,23 @@ static seer_status check_kind(const char *path) {
   return SEER_FAIL(INVALID, "%s is no library: it begins otherwise than these", path);
 }
 
+// On use->pool, or on threads of its own.
+static seer_status make_session(seer_use *use, uint32_t n_threads, bool pin) {
+  char message[1024] = "";
+  if (!use->pool) {
+    use->pool = use->api->pool_create(n_threads, pin);
+    if (!use->pool) return SEER_FAIL(RESOURCE, "%s: threads cannot be made", use->path);
+    use->owns_pool = true;
+  }
+  SEER_TRY(seer_rt_to_status(
+      use->api->session_create(use->model, use->pool, &use->session, message, sizeof message),
+      use->path, message));
+  use->n_inputs = use->api->n_inputs(use->model);
+  use->n_outputs = use->api->n_outputs(use->model);
+  use->n_sets = use->api->n_sets(use->model);
+  return SEER_OK;
+}
+
 seer_status seer_use_open(seer_context *context, const char *path, const char *weights,
     seer_pool *pool, bool pin, seer_arena *arena, seer_use *use) {
   *use = (seer_use){.path = seer_use_path(path, arena), .arena = arena};
@@ -97,19 +114,16 @@ seer_status seer_use_open(seer_context *context, const char *path, const char *w
       ? use->api->open_on(device, file, NULL, 0, 0, &use->model, message, sizeof message)
       : use->api->open(file, NULL, 0, 0, &use->model, message, sizeof message);
   SEER_TRY(seer_rt_to_status(code, use->path, message));
+  use->owns_model = true;
   use->pool = pool;
-  if (!pool) {
-    use->pool = use->api->pool_create((uint32_t)seer_context_i64(context, SEER_OPT_THREADS), pin);
-    if (!use->pool) return SEER_FAIL(RESOURCE, "%s: threads cannot be made", use->path);
-    use->owns_pool = true;
-  }
-  SEER_TRY(seer_rt_to_status(
-      use->api->session_create(use->model, use->pool, &use->session, message, sizeof message),
-      use->path, message));
-  use->n_inputs = use->api->n_inputs(use->model);
-  use->n_outputs = use->api->n_outputs(use->model);
-  use->n_sets = use->api->n_sets(use->model);
+  SEER_TRY(make_session(use, (uint32_t)seer_context_i64(context, SEER_OPT_THREADS), pin));
   return seer_use_select(use, 0);
+}
+
+seer_status seer_use_open_beside(
+    const seer_use *of, uint32_t n_threads, seer_arena *arena, seer_use *out) {
+  *out = (seer_use){.path = of->path, .arena = arena, .api = of->api, .model = of->model};
+  return make_session(out, n_threads, false);
 }
 
 static const seer_io_info *input_at(const seer_use *use, int32_t index) {
@@ -285,8 +299,8 @@ void seer_use_close(seer_use *use) {
   for (int32_t i = 0; i < use->n_on_device; i++)
     use->api->device_free(use->model, use->on_device[i]);
   if (use->owns_pool) use->api->pool_destroy(use->pool);
-  if (use->model) use->api->close(use->model);
-  seer_model_unload(use->library);
+  if (use->owns_model) use->api->close(use->model);
+  seer_model_unload(use->library);  // NULL: another's
   *use = (seer_use){0};
 }
 

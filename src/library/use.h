@@ -24,7 +24,7 @@ typedef struct {
   const seer_model_api *api;
   seer_model *model;
   seer_pool *pool;
-  bool owns_pool;
+  bool owns_model, owns_pool;
   seer_session *session;
   int32_t n_inputs, n_outputs;
   int32_t n_sets, set;  // sets of input shapes; the one that is selected
@@ -42,6 +42,10 @@ const char *seer_use_path(const char *path, seer_arena *arena);
 // input shapes. `use` is filled even on failure: always seer_use_close.
 SEER_MUST_USE seer_status seer_use_open(seer_context *context, const char *path,
     const char *weights, seer_pool *pool, bool pin, seer_arena *arena, seer_use *use);
+// A second session on the model of `of`, which is closed after it, with a pool of `n_threads` that
+// are not pinned; no set of shapes is selected. `out` is filled even on failure.
+SEER_MUST_USE seer_status seer_use_open_beside(
+    const seer_use *of, uint32_t n_threads, seer_arena *arena, seer_use *out);
 void seer_use_close(seer_use *use);
 // Selects a set of input shapes and binds buffers for it.
 SEER_MUST_USE seer_status seer_use_select(seer_use *use, int32_t set);

@@ -54,6 +54,18 @@ expect_text stdout "GFLOP/s"
 expect_text stdout "fc1"
 expect_status 0 "$FAMILYSEER" bench a --compare c --duration 50ms
 expect_text stdout "ratio"
+# Three at the same time, each with a thread and at least five runs.
+expect_status 0 "$FAMILYSEER" bench a --streams 3 --threads 4 --duration 50ms --iterations 5 --json
+python3 -c 'import json, sys
+d = json.load(sys.stdin)
+sys.exit(not (d["streams"] == 3 and d["threads"] == 1 and d["n"] >= 15 and d["throughput_per_s"] > 0))' < stdout ||
+  fail "what three streams say: $(cat stdout)"
+expect_status 0 "$FAMILYSEER" bench a --streams 3 --threads 6 --duration 50ms
+expect_text stdout "3 streams of 2 threads each"
+expect_status 2 "$FAMILYSEER" bench a --streams 3 --threads 2
+expect_text stderr "needs a thread each"
+expect_status 2 "$FAMILYSEER" bench a --streams 2 --compare c
+expect_status 2 "$FAMILYSEER" bench a --streams 2 --profile
 
 # --dump: every form of every kernel, and nothing without it; the first form is read again by opt.
 expect_status 0 "$FAMILYSEER" compile mlp -o dumped -O1 --dump all --dump-dir forms
