@@ -11,6 +11,7 @@ import sys
 
 FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+TOP = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 # Decisions and studies are of their day, and keep their numbers.
 OF_A_DAY = re.compile(r"doc/(decisions/\d|studies/)")
 # "N things" that the program counts: the table of `familyseer list` each stands for.
@@ -34,7 +35,7 @@ def entries(table):
 
 
 def pages():
-    names = ["README.md", "ARCHITECTURE.md"]
+    names = list(TOP)
     for folder, _, files in os.walk(os.path.join(SOURCE, "doc")):
         names += [os.path.relpath(os.path.join(folder, f), SOURCE) for f in files if f.endswith(".md")]
     return sorted(n for n in names if not OF_A_DAY.match(n))
@@ -101,7 +102,7 @@ def check_paths(problems):
     have = set(sources())
     within = sorted({f.split("/")[1] for f in have if f.startswith("src/") and f.count("/") > 1})
     path = re.compile(r"(?<![\w./$}-])((?:" + "|".join(list(FOLDERS) + within) + r")/[\w./-]+\.(?:md|c|h|inc|py|sh|txt|patch))\b")
-    for name in ["README.md", "ARCHITECTURE.md"] + sorted(f for f in have if f.endswith(READ)):
+    for name in list(TOP) + sorted(f for f in have if f.endswith(READ)):
         if OF_A_DAY.match(name) or name.startswith("test/data/"):
             continue
         with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
