@@ -53,10 +53,21 @@ static seer_val ungrouped(seer_expand *e, const seer_attend_form *form, seer_val
   return seer_expand_reshape(e, x, (int64_t[]){form->batch, form->heads, form->n, width}, 4);
 }
 
+// p, of softmax over the scores, as it were with one more score: exp(sink) in the sum. What is left
+// to the others is 1 / (1 + exp(sink - log(sum))).
+static seer_val with_sink(
+    seer_expand *e, const seer_attend_form *form, seer_val scores, seer_val p) {
+  const int64_t last = -1;
+  seer_val sum = seer_expand_2(e, "ReduceLogSumExp", scores, seer_expand_ints(e, &last, 1));
+  return seer_expand_2(
+      e, "Mul", p, seer_expand_1(e, "Sigmoid", seer_expand_2(e, "Sub", sum, form->sink)));
+}
+
 static seer_val shares(seer_expand *e, const seer_attend_form *form, seer_val scores) {
   bool is_rounded = form->softmax != SEER_DTYPE_NONE && form->softmax != form->dtype;
   if (is_rounded) scores = seer_expand_cast(e, scores, form->softmax);
   seer_val p = seer_expand_1i(e, "Softmax", scores, "axis", -1);
+  if (form->sink.i) p = with_sink(e, form, scores, p);
   if (is_rounded) p = seer_expand_cast(e, p, form->dtype);
   if (!form->blind.i) return p;
   return seer_expand_3(e, "Where", form->blind, seer_expand_scalar(e, form->dtype, 0), p);

@@ -29,6 +29,9 @@ typedef struct {
   double cap;  // scores are bent to lie within it, cap * tanh(score / cap); 0: not
   seer_val bias[SEER_ATTEND_MAX_BIAS];  // added to the scores one after another; 0: none
   seer_val hidden;  // bool: -infinity instead of the scores; 0: none
+  // Of the scores' type, broadcasts to [batch, heads, 1, 1]: one more score of each head, of a key
+  // without a value, which takes its share; 0: none
+  seer_val sink;
   seer_val blind;  // bool [.., n, 1]: queries that see no key and get zeros; 0: none
   seer_dtype softmax;  // the type that scores are rounded to for softmax; NONE: dtype
   // Left by seer_attend.

@@ -2,7 +2,8 @@
 // heads of queries share one of keys and values, with those of earlier tokens in front.
 // Batch element b has past[b] tokens behind it: none where all tokens are new, else what data
 // says. Its new ones follow at once, and what is left of the room for tokens is zeros, which no
-// query sees.
+// query sees. total_sequence_length says how much room there is, and whether all tokens are new;
+// where it is data itself, the room is that of the past, a buffer for as many as there will be.
 #include <string.h>
 
 #include "front/expand/attend.h"
@@ -20,13 +21,19 @@ enum {
   SINES,
   POSITIONS,
   BIAS,
-  SINK
+  SINK,
+  KEY_SCALE,
+  VALUE_SCALE,
+  QUERY_NORM,
+  KEY_NORM,
+  QUERY_LENGTHS
 };
 
 typedef struct {
   int64_t batch, heads, groups, d;  // heads of queries; of keys and values
   int64_t n, before, room;  // new tokens; room for past ones; for all
-  bool is_prompt;  // all tokens are new
+  bool is_prompt;  // all tokens are new, and that is known
+  bool is_open;  // whether they are, data says
   seer_dtype dtype;
   seer_val past;  // i64[batch, 1], where it is no prompt
   seer_val at;  // of new tokens, i64[batch or 1, n]
@@ -35,13 +42,26 @@ typedef struct {
 
 // What is absent, or given in a form that is not built.
 static seer_status check_forms(const seer_expand *e) {
-  static const char *const off[] = {"smooth_softmax", "qk_output"};
-  for (uint32_t k = 0; k < SEER_COUNT_OF(off); k++)
-    if (seer_node_attr_i(&e->node, off[k], 0) > 0)
-      return SEER_FAIL(UNSUPPORTED, "attribute '%s' is %" PRId64 ", must be 0", off[k],
-          seer_node_attr_i(&e->node, off[k], 0));
-  if (seer_expand_has_in(e, SINK))
-    return SEER_FAIL(UNSUPPORTED, "input %d (head_sink) is given", SINK);
+  static const struct {
+    const char *name;
+    int64_t must;
+  } fixed[] = {{"qk_output", 0}, {"sliding_window_cache", 0}, {"causal", 1}};
+  static const struct {
+    uint32_t at;
+    const char *name;
+  } absent[] = {{KEY_SCALE, "k_scale"}, {VALUE_SCALE, "v_scale"}, {QUERY_LENGTHS, "query_seqlens"}};
+  for (uint32_t k = 0; k < SEER_COUNT_OF(fixed); k++) {
+    int64_t found = seer_node_attr_i(&e->node, fixed[k].name, fixed[k].must);
+    if (found != fixed[k].must)
+      return SEER_FAIL(UNSUPPORTED, "attribute '%s' is %" PRId64 ", must be %" PRId64,
+          fixed[k].name, found, fixed[k].must);
+  }
+  for (uint32_t k = 0; k < SEER_COUNT_OF(absent); k++)
+    if (seer_expand_has_in(e, absent[k].at))
+      return SEER_FAIL(UNSUPPORTED, "input %u (%s) is given", absent[k].at, absent[k].name);
+  if (seer_expand_has_in(e, QUERY_NORM) != seer_expand_has_in(e, KEY_NORM))
+    return SEER_FAIL(
+        INVALID, "inputs %d and %d (norms' weights) go together", QUERY_NORM, KEY_NORM);
   if (seer_expand_wants(e, 3))
     return SEER_FAIL(UNSUPPORTED, "output 3 (products of queries and keys) is not made");
   SEER_TRY(seer_expand_needs(e, LENGTHS, TOTAL + 1));
@@ -91,13 +111,24 @@ static seer_status read_query(seer_expand *e, query *q) {
     for (uint32_t k = PAST_KEY; k <= PAST_VALUE; k++) SEER_TRY(want_shape(e, k, dim, 4, q->dtype));
     q->before = dim[2];
   }
-  SEER_TRY(seer_op_const_int(e->graph, &e->node, TOTAL, "total_sequence_length", 0, &total));
+  q->is_open = !seer_graph_value(e->graph, e->node.in[TOTAL])->constant;
+  if (!q->is_open)
+    SEER_TRY(seer_op_const_int(e->graph, &e->node, TOTAL, "total_sequence_length", 0, &total));
+  else if (q->before > 0 && q->before < q->n)
+    return SEER_FAIL(INVALID,
+        "inputs %d and %d (past keys and values) have room for %" PRId64
+        " tokens, must have it for the %" PRId64
+        " new ones: input %d (total_sequence_length) is data, so they are as long as what they "
+        "become",
+        PAST_KEY, PAST_VALUE, q->before, q->n, TOTAL);
+  else
+    total = q->n;
   if (total < q->n || total > 1 << 24)
     return SEER_FAIL(INVALID,
         "input %d (total_sequence_length) is %" PRId64 ", must be at least the %" PRId64
         " new tokens",
         TOTAL, total, q->n);
-  q->is_prompt = total == q->n;
+  q->is_prompt = total == q->n && !(q->is_open && q->before > 0);
   q->room = seer_max_i64(q->before, total);
   const seer_value *lengths = seer_expand_in(e, LENGTHS);
   if (lengths->dtype != SEER_DTYPE_I32 || seer_op_elems(lengths) != q->batch)
@@ -115,6 +146,9 @@ static seer_status set_places(seer_expand *e, query *q) {
   seer_val last = seer_expand_cast(e, e->node.in[LENGTHS], SEER_DTYPE_I64);
   q->past = seer_expand_2(e, "Sub", seer_expand_reshape(e, last, column, 2),
       seer_expand_scalar(e, SEER_DTYPE_I64, (double)(q->n - 1)));
+  // All new, and some of them padding: as if none were.
+  if (q->is_open)
+    q->past = seer_expand_2(e, "Max", q->past, seer_expand_scalar(e, SEER_DTYPE_I64, 0));
   q->at = seer_expand_2(e, "Add", q->at, q->past);
   return SEER_OK;
 }
@@ -123,6 +157,35 @@ static seer_status set_places(seer_expand *e, query *q) {
 static seer_val heads_of(seer_expand *e, const query *q, seer_val x, int64_t from, int64_t n) {
   if (from >= 0) x = seer_expand_slice(e, x, 2, from * q->d, (from + n) * q->d);
   return seer_attend_split(e, x, q->batch, q->n, n, q->d);
+}
+
+// Heads of queries and keys, each by the root of the mean of its squares, times weights.
+static seer_status normalise(seer_expand *e, const query *q, seer_val *queries, seer_val *keys) {
+  static const char *const own[2] = {"q_norm_epsilon", "k_norm_epsilon"};
+  if (!seer_expand_has_in(e, QUERY_NORM)) return SEER_OK;
+  seer_val *const x[2] = {queries, keys};
+  for (uint32_t k = 0; k < 2; k++) {
+    SEER_TRY(want_shape(e, QUERY_NORM + k, &q->d, 1, q->dtype));
+    double epsilon = seer_node_attr_f(&e->node, "qk_norm_epsilon", 1e-6);
+    seer_attr attr[2] = {seer_expand_int("axis", -1),
+        {.name = "epsilon",
+            .kind = SEER_ATTR_FLOAT,
+            .f = seer_node_attr_f(&e->node, own[k], epsilon)}};
+    seer_val in[2] = {*x[k], e->node.in[QUERY_NORM + k]};
+    *x[k] = seer_expand_add(e, "SimplifiedLayerNormalization", in, 2, attr, 2);
+  }
+  return SEER_OK;
+}
+
+// What softmax counts beside the scores: a number of each head, or 0 for all of them.
+static seer_status read_sink(seer_expand *e, const query *q, seer_attend_form *form) {
+  if (!seer_expand_has_in(e, SINK)) {
+    if (seer_node_attr_i(&e->node, "smooth_softmax", 0) > 0) form->sink = seer_expand_number(e, 0);
+    return SEER_OK;
+  }
+  SEER_TRY(want_shape(e, SINK, &q->heads, 1, q->dtype));
+  form->sink = seer_expand_reshape(e, e->node.in[SINK], (int64_t[]){1, q->heads, 1, 1}, 4);
+  return SEER_OK;
 }
 
 static seer_status turn(seer_expand *e, const query *q, seer_val *queries, seer_val *keys) {
@@ -225,6 +288,7 @@ static seer_status expand_group_query(seer_expand *e) {
   for (uint32_t k = 0; k < 2; k++)
     kv[k] = is_packed ? heads_of(e, &q, in[0], q.heads + k * q.groups, q.groups)
                       : heads_of(e, &q, in[KEY + k], -1, q.groups);
+  SEER_TRY(normalise(e, &q, &x, &kv[0]));
   SEER_TRY(turn(e, &q, &x, &kv[0]));
   for (uint32_t k = 0; k < 2; k++) {
     kv[k] = with_past(e, &q, PAST_KEY + k, kv[k]);
@@ -241,11 +305,15 @@ static seer_status expand_group_query(seer_expand *e) {
       .scale = seer_attend_scale(e, q.d),
       .cap = seer_node_attr_f(&e->node, "softcap", 0)};
   SEER_TRY(read_masks(e, &q, &form));
+  SEER_TRY(read_sink(e, &q, &form));
   seer_val y = seer_attend(e, &form, x, kv[0], kv[1]);
   seer_expand_output(e, 0, seer_attend_joined(e, y, q.batch, q.n, q.heads, q.d));
   return SEER_OK;
 }
-SEER_CONTRIB(group_query, "GroupQueryAttention", 1, 12, 4,
-    "do_rotary kv_num_heads local_window_size num_heads qk_output rotary_interleaved scale "
-    "smooth_softmax softcap",
-    "constant total_sequence_length; no smooth softmax, no sinks", .computes = true)
+SEER_CONTRIB(group_query, "GroupQueryAttention", 1, 17, 4,
+    "causal do_rotary k_norm_epsilon k_quant_type kv_cache_bit_width kv_num_heads "
+    "local_window_size num_heads q_norm_epsilon qk_norm_epsilon qk_output rotary_interleaved scale "
+    "sliding_window_cache smooth_softmax softcap v_quant_type",
+    "where total_sequence_length is data, past keys are a buffer with room for all; always causal; "
+    "no products as an output, no quantised or sliding cache",
+    .computes = true)
