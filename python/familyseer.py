@@ -404,7 +404,7 @@ class Model:
 
     @property
     def report(self):
-        """The path of report.html, which the program's `tune` puts beside model.so; None: there is none. A notebook shows the
+        """The path of report.html, which `tune` puts beside model.so; None: there is none. A notebook shows the
         page, and `report.data` has its figures."""
         path = os.path.join(os.path.dirname(self._shared.path), "report.html")
         return Report(path) if os.path.exists(path) else None

@@ -138,12 +138,13 @@ void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *us
 // built in a temporary folder (within that of the option output, where it is set) and takes turns
 // with the untuned one, some seconds beyond the budget (not with the option measure where that is
 // no measuring of this machine); tasks that are slower in it are untuned from then on, in the
-// records too. Once; a call that could not begin (bad options, records that another process holds)
-// may be made again. 1 also if something went wrong on the way (the records' disk is full,
-// processes cannot be started any more): the search has ended early then, and compile writes what
-// had been found. No signal handler or mask of the process is touched; descriptors are closed on
-// exec, and worker processes end with the process that began them: a fork of it does not keep them
-// alive.
+// records too. What it has brought is a page in the file of the option report (without it,
+// report.html in the folder of the option output; neither: none). Once; a call that could not begin
+// (bad options, records that another process holds) may be made again. 1 also if something went
+// wrong on the way (the records' disk is full, processes cannot be started any more): the search
+// has ended early then, and compile writes what had been found. No signal handler or mask of the
+// process is touched; descriptors are closed on exec, and worker processes end with the process
+// that began them: a fork of it does not keep them alive.
 int seer_tuner_tune(seer_tuner *tuner);
 // Ends the call that is going on, or the next one, soon; each stop ends one. From a listener,
 // another thread or a signal handler, at any time before destroy.

@@ -296,6 +296,9 @@ def _make(model: Any, output: Any, options: dict, example_inputs: Any, is_tuned:
     work = tempfile.mkdtemp(prefix="familyseer-")
     shown = _Progress(progress)
     try:
+        report = os.path.join(work, "report.html")
+        if is_tuned:
+            options = {"report": report, **options}
         tuner = _Tuner(model, options, work, example_inputs)
         try:
             if is_tuned:
@@ -305,6 +308,12 @@ def _make(model: Any, output: Any, options: dict, example_inputs: Any, is_tuned:
                     shown.end()
             folder = os.path.join(work, "library") if output is None else os.fspath(output)
             tuner.call("compile", os.fsencode(folder))
+            if os.path.exists(report):  # a file of its own until it is whole, as the library was
+                with tempfile.NamedTemporaryFile(dir=folder, prefix=".report", delete=False) as file:
+                    pass
+                shutil.copyfile(report, file.name)
+                os.chmod(file.name, os.stat(report).st_mode & 0o777)
+                os.replace(file.name, os.path.join(folder, "report.html"))
         finally:
             tuner.destroy()
         made = Model(folder)
@@ -336,6 +345,7 @@ def tune(model: Any, output: Any = None, *, example_inputs: Any = None, on_event
     options: those of the program's tune (doc/options.md), with underscores: time_budget="2m", threads=4,
         input_shapes=["x:1x8", "x:4x8"]; without time_budget 5 minutes at most
 
+    The page of what it has brought is report.html beside the library (Model.report), or the file of the option report.
     What goes wrong is an Error; its `code` says what kind of thing it is, and its `operators`, where it is that, which ones are
     not supported. Ctrl-C ends the search, and what was found is kept."""
     return _make(model, output, options, example_inputs, True, on_event, progress)

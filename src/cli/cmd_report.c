@@ -5,7 +5,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "cli/json.h"
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 // A folder is that of a library, with its report in it.
 static const char *page_of(const char *path, seer_arena *arena) {

@@ -12,9 +12,9 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/terminal.h"
 #include "measure/remote/remote.h"
+#include "report/report.h"
 #include "tune/tune.h"
 
 // A signal handler has no other way to say it, and to reach the campaign.
@@ -117,8 +117,7 @@ static void show_verdict(display *d, const seer_tuning *tuning, bool is_fine) {
 
 static seer_status write_report(
     const display *d, const seer_tuning *tuning, const char *out_dir, seer_arena *arena) {
-  const char *path = seer_context_str(d->context, SEER_OPT_REPORT);
-  if (!path[0] && out_dir[0]) path = seer_os_path_join(arena, out_dir, "report.html");
+  const char *path = seer_report_path(d->context, out_dir, arena);
   if (!path[0]) return SEER_OK;
   return seer_report_write(d->report, d->context, tuning->campaign, d->precise->taken->network,
       tuning->is_written ? tuning->choices : NULL, path);

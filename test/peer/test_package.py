@@ -74,6 +74,15 @@ def test_bytes_path_and_folder():
     close(fs.compile(file, untuned_drafts=64))
 
 
+def test_a_tuning_leaves_its_report():
+    with tempfile.TemporaryDirectory() as folder:
+        out, page, records = (os.path.join(folder, name) for name in ("out", "page.html", "records"))
+        data = fs.tune(proto, out, trials=16, records=records).report.data
+        assert data["trials"] >= 16 and data["latency_s"] > 0, data
+        assert sorted(name for name in os.listdir(out) if name.startswith((".", "report"))) == ["report.html"]
+        assert fs.tune(proto, trials=16, measure="fake", report=page).report is None and os.path.getsize(page) > 0
+
+
 def test_tune_tells_what_happens():
     events = []
     close(fs.tune(proto, trials=16, on_event=events.append))

@@ -28,7 +28,7 @@ target_compile_options(wheel_library PRIVATE -Wall -Wextra -Werror
   $<$<COMPILE_LANGUAGE:CXX>:-std=c++17$<SEMICOLON>-fno-exceptions$<SEMICOLON>-fno-rtti>)
 file(WRITE ${CMAKE_BINARY_DIR}/wheel.map "{ global: seer_tuner_*; seer_version; seer_program; local: *; };\n")
 target_link_options(wheel_library PRIVATE ${flags} -Wl,--version-script=${CMAKE_BINARY_DIR}/wheel.map)
-target_link_libraries(wheel_library PRIVATE -Wl,--whole-archive seer_tune -Wl,--no-whole-archive
+target_link_libraries(wheel_library PRIVATE -Wl,--whole-archive seer_api -Wl,--no-whole-archive
   seer_cli ${LLD_ELF} ${LLD_COMMON} ${archives} ${ZLIB_LIBRARY} ${ZSTD_LIBRARY} stdc++ ${libc})
 set_target_properties(wheel_library PROPERTIES OUTPUT_NAME familyseer LINKER_LANGUAGE C LLVM_IN ON SKIP_BUILD_RPATH ON
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/wheel)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 #define MAX_NAMED 40  // steps that are shown with their names
 #define ROW 17.0

@@ -1,7 +1,7 @@
 // tasks.c - tasks -> the table, before and after, each one's schedule, what was left out.
 #include <string.h>
 
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 static double speedup_of(const seer_report_task *task) {
   if (task->is_fallen || !task->has_winner) return 0;

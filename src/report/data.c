@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 #define BEGIN "<template id='familyseer-report'>"
 #define END "</template>"

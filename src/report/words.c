@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 #define BLANK "\u00a0"  // does not wrap
 

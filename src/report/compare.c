@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 // ---- which is which
 typedef struct {

@@ -1,11 +1,11 @@
-// internal.h - what a report says, apart from how it is shown. The campaign fills it (gather.c), or
+// data.h - what a report says, apart from how it is shown. The campaign fills it (gather.c), or
 // a page that was written before (data.c reads what it wrote into it); page.c and compare.c show
 // it, by the pieces of charts.c, network.c and tasks.c.
 //
 // Memory: all in the data's arena, texts safe to show but not yet escaped. Threads: one at a time.
 // 0 and "" stand for what is not known.
-#ifndef SEER_CLI_REPORT_INTERNAL_H
-#define SEER_CLI_REPORT_INTERNAL_H
+#ifndef SEER_REPORT_DATA_H
+#define SEER_REPORT_DATA_H
 
 #include <jansson.h>
 

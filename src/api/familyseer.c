@@ -11,6 +11,7 @@
 #include "choose/tables.h"
 #include "code/gpu/here.h"
 #include "measure/remote/remote.h"
+#include "report/report.h"
 #include "setup/usage.h"
 #include "tune/compile.h"
 #include "tune/describe.h"
@@ -35,6 +36,7 @@ struct seer_tuner {
   const seer_tuner_missing *missing_out;
   seer_records *records;
   seer_tuning tuning;
+  seer_report *report;
   seer_campaign *running;
   seer_tuner_listener listener;
   void *user;
@@ -348,6 +350,7 @@ static bool is_over(void *user) { return ((const seer_tuner *)user)->is_stopped;
 static void begin(void *user, seer_campaign *campaign) {
   seer_tuner *t = user;
   seer_campaign_listen(campaign, on_event, t);
+  seer_campaign_listen(campaign, seer_report_on_event, t->report);
   t->running = campaign;
   if (t->is_stopped) seer_campaign_stop(campaign);
   t->is_stopped = 0;
@@ -379,17 +382,30 @@ static seer_status take_stop(const seer_tuner *t, seer_status status) {
   return SEER_OK;
 }
 
+// Where the options want one, of whatever has been searched.
+static seer_status write_report(seer_tuner *t) {
+  const char *folder = seer_context_str(t->context, SEER_OPT_OUTPUT);
+  const char *path = seer_report_path(t->context, folder, t->arena);
+  if (!path[0] || !t->tuning.campaign) return SEER_OK;
+  seer_report_verdict(t->report, &t->tuning.verdict);
+  return seer_report_write(t->report, t->context, t->tuning.campaign, t->precise.taken->network,
+      t->tuning.is_written ? t->tuning.choices : NULL, path);
+}
+
 static seer_status tune_judged(seer_tuner *t) {
   seer_tuning_request request = {.context = t->context,
       .model = t->model,
       .precise = &t->precise,
       .records = t->records,
       .watch = {t, is_over, tell_before, begin, end_search}};
-  const char *folder = NULL;
+  const char *folder = NULL, *report = seer_context_str(t->context, SEER_OPT_REPORT);
+  if (report[0]) SEER_TRY(seer_os_check_writable(report));
   SEER_TRY(make_folder(t, &folder));
+  t->report = seer_report_create(t->model, t->arena);
   request.folder = folder;
   seer_status status = take_stop(t, seer_tune_network(&request, &t->tuning));
   if (!status) tell_verdict(t);
+  if (!status) status = write_report(t);
   status = seer_status_join(status, t->tuning.fault);
   t->tuning.fault = SEER_OK;
   return seer_status_join(status, seer_os_remove_tree(folder));

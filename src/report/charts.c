@@ -2,7 +2,7 @@
 // (1, 2, 5 times a power of ten), and are logarithmic where that shows more.
 #include <math.h>
 
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 #define WIDTH 420.0
 #define HEIGHT 290.0

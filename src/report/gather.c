@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "cli/report.h"
-#include "cli/report/internal.h"
+#include "report/data.h"
+#include "report/report.h"
 
 #define MAX_POINTS 1000
 // Loops are long: of tasks that take next to nothing they are left out, and so is the end of
@@ -332,6 +332,11 @@ static void gather_verdict(const seer_report *r, seer_report_data *data) {
   data->untuned_s = v->untuned_s;
   data->tuned_s = v->tuned_s;
   data->speedup = v->n_pairs > 0 ? v->speedup : 0;
+}
+
+const char *seer_report_path(const seer_context *context, const char *folder, seer_arena *arena) {
+  const char *path = seer_context_str(context, SEER_OPT_REPORT);
+  return path[0] || !folder[0] ? path : seer_os_path_join(arena, folder, "report.html");
 }
 
 seer_status seer_report_write(seer_report *r, const seer_context *context,

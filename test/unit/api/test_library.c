@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "report/data.h"
 #include "support/test.h"
 
 typedef struct {
@@ -120,11 +121,46 @@ static void made_up_times_have_no_verdict(void **state) {
   close_world(&w);
 }
 
+// As the command writes it: latency, and a measurement for each trial.
+static void a_report_where_one_is_wanted(void **state) {
+  (void)state;
+  static const char *const measures[] = {"local", "fake"};
+  for (size_t i = 0; i < SEER_COUNT_OF(measures); i++) {
+    world w;
+    open_world(&w);
+    const char *path = in_folder(&w, "page.html");
+    set(&w, "report", path);
+    tune(&w, measures[i]);
+    seer_report_data data;
+    must(seer_report_read(path, w.arena, &data));
+    assert_string_equal(data.model, "mlp");
+    assert_true(data.trials > 0);
+    assert_int_equal(data.n_task, seer_tuner_n_tasks(w.tuner));
+    assert_int_equal(data.latency_s > 0, w.n_verdict);
+    close_world(&w);
+  }
+}
+
+// Said before the tuning, which has used up nothing then.
+static void a_report_that_cannot_be_written(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  set(&w, "report", in_folder(&w, "none/page.html"));
+  set(&w, "records", "none");
+  if (seer_tuner_load(w.tuner, "mlp")) fail_msg("%s", seer_tuner_message(w.tuner));
+  assert_int_equal(seer_tuner_tune(w.tuner), 1);
+  assert_non_null(strstr(seer_tuner_message(w.tuner), "none/page.html"));
+  close_world(&w);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_precision),
       cmocka_unit_test(a_tuning_ends_with_the_library),
       cmocka_unit_test(made_up_times_have_no_verdict),
+      cmocka_unit_test(a_report_where_one_is_wanted),
+      cmocka_unit_test(a_report_that_cannot_be_written),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

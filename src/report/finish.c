@@ -1,7 +1,7 @@
 // finish.c - figures of tasks -> shares that add up, an order, colours.
 #include <stdlib.h>
 
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 double seer_report_run_s(const seer_report_data *data) {
   return data->latency_s > 0 ? data->latency_s : data->sum_s;

@@ -1,7 +1,7 @@
 // page.c - the data of a report -> the page: figures first, then pictures, tables, settings.
 #include <math.h>
 
-#include "cli/report/internal.h"
+#include "report/data.h"
 
 // Colours of tasks stand out from both backgrounds by 3:1, texts by 4.5:1. What may be too wide
 // for a small screen is in a box of its own, which scrolls; the page never does.
