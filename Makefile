@@ -21,7 +21,7 @@
 #   make models       the cost models that come with the program, from the tables of bench/tables (tool/models.sh)
 #   make check-operators   random cases of every operator, and random graphs, against ONNX Runtime; the smallest that fails: CASES, GRAPHS, SEED, KEEP (test/differential)
 #   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
-#   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
+#   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py, attention_networks.py)
 #   make check-torch   torch.compile's backend: what a program may do between two calls, and those networks through it
 #   make check-report   reports in a browser: widths, light, dark and paper; SHOTS=folder keeps pictures (tool/report_check.py)
 #   make portable     the program as one archive for x86-64 machines on which nothing is installed (tool/portable.sh)
@@ -118,7 +118,8 @@ models: all
 
 check-exports: deps all
 	@tool/deps.sh exports
-	@cd test/peer && FAMILYSEER=$(abspath $(BUILD))/familyseer $(CURDIR)/.venv-exports/bin/python exports.py
+	@cd test/peer && FAMILYSEER=$(abspath $(BUILD))/familyseer $(CURDIR)/.venv-exports/bin/python exports.py && \
+	  FAMILYSEER=$(abspath $(BUILD))/familyseer $(CURDIR)/.venv-exports/bin/python attention_networks.py
 
 check-torch: deps all
 	@tool/deps.sh exports
