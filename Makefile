@@ -26,6 +26,7 @@
 #   make check-report   reports in a browser: widths, light, dark and paper; SHOTS=folder keeps pictures (tool/report_check.py)
 #   make portable     the program as one archive for x86-64 machines on which nothing is installed (tool/portable.sh)
 #   make wheel        a Python wheel for x86-64 machines with glibc 2.28 or later, all but libc inside (tool/wheel.sh)
+#   make deb          two packages for the Debian that this is, looked at by lintian (tool/deb.sh)
 #   make check-wheel  that wheel as who installs it has it, where nothing else is installed (tool/check_wheel.sh)
 #   make gpu-day      what only a GPU can judge, asked of the one that is here, SECONDS=1500 at most (tool/gpu_day.sh, doc/gpu.md)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
@@ -45,7 +46,7 @@ STUDY ?= $(BUILD)/study
 TESTS ?= $(shell expr $(JOBS) + 1)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
-.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models check-torch check-report portable wheel check-wheel gpu-day install configure clean
+.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models check-torch check-report portable wheel deb check-wheel gpu-day install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -165,6 +166,10 @@ portable: deps all
 
 wheel: deps
 	@tool/wheel.sh $(BUILD)
+
+deb: deps all
+	@tool/deps.sh deb
+	@tool/deb.sh $(BUILD)
 
 check-wheel: wheel
 	@tool/check_wheel.sh $(BUILD)

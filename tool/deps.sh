@@ -1,9 +1,9 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [gpu|gpu-full|intel-opencl|cross|bench|exports|inductor|browser]
+# fast and needs no network.   tool/deps.sh [gpu|gpu-full|intel-opencl|cross|bench|exports|inductor|browser|deb]
 # (also the compiler that tests of kernels for GPUs need, what only check-gpu needs besides, Intel's OpenCL, 0.8 GB
 # in .venv-intel, compilers for other processors, which only check-full needs, the peers that only benches need, what
-# networks are exported from, 6 GB in .venv-exports, PyTorch's compiler as a peer, 6 GB in .venv-inductor, or the browser that reports are looked at with)
+# networks are exported from, 6 GB in .venv-exports, PyTorch's compiler as a peer, 6 GB in .venv-inductor, the browser that reports are looked at with, or what make deb takes)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +17,7 @@ if [ "${1:-}" = cross ]; then
 fi
 if [ "${1:-}" = gpu-full ]; then packages="$packages oclgrind"; fi
 if [ "${1:-}" = browser ]; then packages="$packages chromium fonts-dejavu-core"; fi
+if [ "${1:-}" = deb ]; then packages="$packages binutils dpkg-dev lintian"; fi
 
 missing=""
 for package in $packages; do
@@ -64,6 +65,6 @@ case "${1:-}" in
     echo "$PWD/.venv-intel/lib/libintelocl.so" >.venv-intel/vendors/intel.icd
     ;;
   gpu | gpu-full) install_python tool/requirements-gpu.txt .venv --no-deps ;;
-  browser | cross | "") ;;
-  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, intel-opencl, cross, bench, exports, inductor, browser" >&2; exit 2 ;;
+  browser | cross | deb | "") ;;
+  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, intel-opencl, cross, bench, exports, inductor, browser, deb" >&2; exit 2 ;;
 esac
