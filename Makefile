@@ -24,6 +24,8 @@
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py, attention_networks.py)
 #   make check-torch   torch.compile's backend: what a program may do between two calls, and those networks through it
 #   make check-report   reports in a browser: widths, light, dark and paper; SHOTS=folder keeps pictures (tool/report_check.py)
+#   make site         README and doc/ as static pages, build/site/html/index.html (tool/site/make.py)
+#   make check-site   those in a browser: widths, light and dark; SHOTS=folder keeps pictures (tool/site/check.py)
 #   make portable     the program as one archive for x86-64 machines on which nothing is installed (tool/portable.sh)
 #   make wheel        a Python wheel for x86-64 machines with glibc 2.28 or later, all but libc inside (tool/wheel.sh)
 #   make deb          two packages for the Debian that this is, looked at by lintian (tool/deb.sh)
@@ -46,7 +48,7 @@ STUDY ?= $(BUILD)/study
 TESTS ?= $(shell expr $(JOBS) + 1)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(TESTS)
 
-.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models check-torch check-report portable wheel deb check-wheel gpu-day install configure clean
+.PHONY: all deps demo quick check check-full check-gpu check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models check-torch check-report portable wheel deb site check-site check-wheel gpu-day install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -170,6 +172,14 @@ wheel: deps
 deb: deps all
 	@tool/deps.sh deb
 	@tool/deb.sh $(BUILD)
+
+site: deps
+	@tool/deps.sh site
+	@.venv-site/bin/python tool/site/make.py $(BUILD)/site
+
+check-site: site
+	@tool/deps.sh browser
+	@tool/site/check.py $(BUILD)/site/html $(if $(SHOTS),--shots $(SHOTS))
 
 check-wheel: wheel
 	@tool/check_wheel.sh $(BUILD)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [gpu|gpu-full|intel-opencl|cross|bench|exports|inductor|browser|deb]
+# fast and needs no network.   tool/deps.sh [gpu|gpu-full|intel-opencl|cross|bench|exports|inductor|browser|deb|site]
 # (also the compiler that tests of kernels for GPUs need, what only check-gpu needs besides, Intel's OpenCL, 0.8 GB
 # in .venv-intel, compilers for other processors, which only check-full needs, the peers that only benches need, what
-# networks are exported from, 6 GB in .venv-exports, PyTorch's compiler as a peer, 6 GB in .venv-inductor, the browser that reports are looked at with, or what make deb takes)
+# networks are exported from, 6 GB in .venv-exports, PyTorch's compiler as a peer, 6 GB in .venv-inductor, the browser that reports are looked at with, what make deb takes, or the generator of make site)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -57,6 +57,7 @@ case "${1:-}" in
     install_python tool/requirements-pnnx.txt .venv --no-deps
     ;;
   exports) install_python tool/requirements-exports.txt .venv-exports ;;
+  site) install_python tool/requirements-site.txt .venv-site ;;
   inductor) install_python tool/requirements-inductor.txt .venv-inductor ;;
   intel-opencl)
     # Its own files say where it is on another machine: what the loader reads is written here.
@@ -66,5 +67,5 @@ case "${1:-}" in
     ;;
   gpu | gpu-full) install_python tool/requirements-gpu.txt .venv --no-deps ;;
   browser | cross | deb | "") ;;
-  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, intel-opencl, cross, bench, exports, inductor, browser, deb" >&2; exit 2 ;;
+  *) echo "tool/deps.sh: '$1' is not one of gpu, gpu-full, intel-opencl, cross, bench, exports, inductor, browser, deb, site" >&2; exit 2 ;;
 esac

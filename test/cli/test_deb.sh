@@ -1,6 +1,6 @@
 # make deb: both packages are as lintian wants them, have no file in common, and are enough, in any folder, to compile a network
 # without a measurement and to build and run a program that runs it.
-# SEER_TEST: timeout=200 cost=40
+# SEER_TEST: timeout=200 cost=40 labels=online
 . "$(dirname "$0")/lib.sh"
 for program in dpkg-deb dpkg-shlibdeps strip pkg-config cc; do command -v $program > /dev/null || exit 77; done
 [ -z "${TEST_CFLAGS:-}" ] || exit 77  # a sanitizer's library is nothing to depend on
