@@ -144,11 +144,11 @@ def check_decisions(problems):
     folder = os.path.join(SOURCE, "doc/decisions")
     files = {int(f.split("-")[0]): f for f in os.listdir(folder) if re.match(r"\d\d+-", f)}
     with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
-        rows = re.findall(r"^\| (\d+) \| \[(.*)\]\((.*?)\) \| ([\d-]+) \|(.*)$", file.read(), re.M)
+        rows = re.findall(r"^\| (\d+) \| \[(.*)\]\((.*?)\) \| ([\d-]+) \| ([^|]*?) \|(.*)\|$", file.read(), re.M)
     listed = [int(row[0]) for row in rows]
     if listed != sorted(files):
         problems.append(f"doc/decisions/README.md: {sorted(set(listed) ^ set(files)) or 'the order'}: in the folder or in the table only")
-    for number, title, path, date, today in rows:
+    for number, title, path, date, state, today in rows:
         n = int(number)
         if files.get(n) != path:
             problems.append(f"doc/decisions/README.md: {n} is {path}, there is {files.get(n)}")
@@ -157,7 +157,11 @@ def check_decisions(problems):
             first = file.readline().strip()
         if first != f"# {n}. {title} ({date})":
             problems.append(f"doc/decisions/README.md: {n} '{title}' ({date}), {path} begins with '{first}'")
-        for other in re.findall(r"(?<![\w.,`/-])(\d\d)(?![\w.,/-]*\d)(?= and|[,;:. |]|$)", today):
+        if not re.fullmatch(r"stands|in part|replaced by \d+", state):
+            problems.append(f"doc/decisions/README.md: {n}: '{state}' is none of stands, in part, replaced by N")
+        if state == "in part" and not today.strip():
+            problems.append(f"doc/decisions/README.md: {n} stands in part, and the table does not say which")
+        for other in re.findall(r"(?<![\w.,`/-])(\d\d|1\d\d)(?![\w.,/-]*\d)(?= and|[,;:. |]|$)", f"{state}; {today}"):
             if int(other) not in files or int(other) <= n:
                 problems.append(f"doc/decisions/README.md: {n} cannot be replaced by {other}")
 

@@ -17,7 +17,7 @@ CHAPTERS = (
                 "CONTRIBUTING.md")),
     ("Reference", ("doc/options.md", "doc/operators.md", "doc/opsets.md", "doc/networks.md", "doc/safety.md", "SECURITY.md")),
     ("How it works", ("ARCHITECTURE.md", "doc/ir/words.md", "doc/ir/*.md", "doc/fidelity.md", "doc/studies/*.md")),
-    ("Decisions", ("doc/decisions/README.md",)),
+    ("Decisions", ("doc/why.md", "doc/decisions/README.md")),
 )
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"(^```.*?^```|``.*?``|`[^`\n]*`)", re.M | re.S)
@@ -95,8 +95,10 @@ def main(out):
     pages.mkdir(parents=True)
     stage(pages)
     version = re.search(r"project\(familyseer VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
-    subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-j", "2", "-b", "html", "-c", str(ROOT / "tool/site"), "-d", str(out / "cache"),
-                    str(pages), str(out / "html")], check=True, env={**os.environ, "SITE_VERSION": version, "SITE_STATIC": str(pages / "_static")})
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-j", "2", "-b", "html", "-c", str(ROOT / "tool/site"), "-d", str(out / "cache"),
+                    str(pages), str(out / "html")], check=False, env={**os.environ, "SITE_VERSION": version, "SITE_STATIC": str(pages / "_static")})
+    if done.returncode:
+        sys.exit("make site: see above")
     shutil.copy(out / "html/README.html", out / "html/index.html")
     problems = asks_elsewhere(out / "html")
     if problems:
