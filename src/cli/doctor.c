@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/confine.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/drivers.h"
 #include "code/gpu/nvrtc.h"
+#include "learn/cost/xgboost.h"
 #include "record/record.h"
 
 #define DRIVER_S 0.9  // for the jobs of one; what takes longer is not known to be wrong
@@ -161,6 +163,23 @@ static void look_at_nvrtc(const seer_context *context, seer_doctor_report *r) {
   seer_nvrtc_close(nvrtc);
 }
 
+// Trees are fitted on a GPU only where that is asked for: else the library's answer is worth
+// knowing alone.
+static void look_at_learning(const seer_context *context, seer_doctor_report *r) {
+  bool is_wanted = strcmp(seer_context_str(context, SEER_OPT_LEARN_DEVICE), "cuda") == 0;
+  r->topic = "cost models";
+  seer_status status = seer_cost_probe(&seer_cost_xgboost, SEER_LEARN_CUDA);
+  if (!status)
+    seer_doctor_add(r, SEER_DOCTOR_OK, "", "can be fitted on the GPU, --learn-device cuda");
+  else if (is_wanted)
+    seer_doctor_add(
+        r, SEER_DOCTOR_WARNING, "leave out --learn-device cuda", "%s", seer_status_message(status));
+  else
+    seer_doctor_add(r, SEER_DOCTOR_OK, "", "are fitted on the processor; --learn-device cuda: %s",
+        seer_status_message(status));
+  seer_status_free(status);
+}
+
 seer_status seer_doctor_look(seer_context *context, seer_arena *arena, seer_doctor_report *out) {
   *out = (seer_doctor_report){.arena = arena};
   SEER_TRY(seer_context_find_target(context));
@@ -174,5 +193,6 @@ seer_status seer_doctor_look(seer_context *context, seer_arena *arena, seer_doct
   look_at_confinement(out);
   look_at_drivers(context, out);
   look_at_nvrtc(context, out);
+  look_at_learning(context, out);
   return SEER_OK;
 }

@@ -53,6 +53,21 @@ static const char *input_shapes(const seer_context *context, uint32_t n) {
       : "";
 }
 
+// With what people have in folders in mind.
+static seer_status refuse_folder(const char *path, seer_arena *arena) {
+  static const struct {
+    const char *file, *what;
+  } known[] = {
+      {"model.so", "the folder of a library; `familyseer info` says what that was made of"},
+      {"model.onnx", "a folder; the network in it is model.onnx"},
+      {"saved_model.pb", "a network of TensorFlow; tf2onnx (PyPI) makes an ONNX file of it"},
+      {"config.json", "a folder of transformers; optimum (PyPI) makes an ONNX file of it"}};
+  for (size_t i = 0; i < SEER_COUNT_OF(known); i++)
+    if (seer_os_exists(seer_os_path_join(arena, path, known[i].file)))
+      return SEER_FAIL(INVALID, "%s must be a model file, and is %s", path, known[i].what);
+  return SEER_FAIL(INVALID, "%s is a folder, must be a model file", path);
+}
+
 static seer_status read_model(const seer_context *context, const seer_front_source *source,
     const char *shapes, seer_builtin_model builtin, const seer_graph *like, seer_arena *arena,
     seer_graph **out_graph) {
@@ -63,8 +78,7 @@ static seer_status read_model(const seer_context *context, const seer_front_sour
     return seer_onnx_read_memory(source, arena, out_graph);
   }
   if (seer_os_exists(model)) {
-    if (seer_os_is_dir(model))
-      return SEER_FAIL(INVALID, "%s is a folder, must be a model file", model);
+    if (seer_os_is_dir(model)) return refuse_folder(model, arena);
     if (has_suffix(model, ".graph")) return read_graph_text(context, model, arena, out_graph);
     uint64_t n_bytes;
     SEER_TRY(check_size(context, model, &n_bytes));

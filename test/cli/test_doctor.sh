@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 expect_status 0 "$FAMILYSEER" doctor --records fine.sqlite
-for topic in processor threads "memory nodes" load clock "huge pages" memory noise records "temporary files" confinement opencl cuda NVRTC; do
+for topic in processor threads "memory nodes" load clock "huge pages" memory noise records "temporary files" confinement opencl cuda NVRTC "cost models"; do
   grep -qE "^(ok|note|warning) +$topic +[^ ]" stdout || { cat stdout; fail "nothing of $topic"; }
 done
 grep -qE '^[0-9]+ warnings?, [0-9]+ notes?$' stdout || fail "no sum: $(tail -1 stdout)"
@@ -23,4 +23,10 @@ for kind in ("warning", "note"):
     assert report[kind + "s"] == sum(f["verdict"] == kind for f in report["findings"]), report
 assert all(f["text"] for f in report["findings"])
 EOF
+# What was asked for and cannot be is a warning, what was not is none.
+expect_status 0 "$FAMILYSEER" doctor
+if grep -q "^ok  *cost models  *are fitted on the processor" stdout; then
+  expect_status 0 "$FAMILYSEER" doctor --learn-device cuda
+  grep -q "^warning  *cost models" stdout || { cat stdout; fail "a GPU that cannot be had"; }
+fi
 expect_status 2 "$FAMILYSEER" doctor this

@@ -34,6 +34,29 @@ expect 1 "no-such-library" bench no-such-library --no-pin
 expect 1 "resnet18: there is no such file; .familyseer compile resnet18 -o out. makes a library" run resnet18
 printf '\010\007' >net.onnx
 expect 1 "net.onnx is a network, must be a library; .familyseer compile net.onnx -o out. makes" bench net.onnx
+# What is taken for an ONNX file is named by how it begins.
+while read -r begin what; do
+  printf "$begin%0100d" 0 >other
+  expect 1 "other is .*$what.*must be an ONNX file" compile other -o x
+done <<'END'
+\177ELF library
+PK\003\004 torch.save
+\200\002 pickle
+\100\000\000\000\000\000\000\000{"w" safetensors
+GGUF llama.cpp
+\211HDF\r\n Keras
+\034\000\000\000TFL3 TensorFlow Lite
+\037\213 gzip
+version\040https://git-lfs.github.com/spec/v1 Git LFS
+<?xml OpenVINO
+<!DOCTYPE web page
+END
+: >empty
+expect 1 "empty is empty, must be" compile empty -o x
+mkdir tf made empties && : >tf/saved_model.pb && : >made/model.so
+expect 1 "tf must be a model file, and is a network of TensorFlow" compile tf -o x
+expect 1 "made must be a model file, and is the folder of a library" compile made -o x
+expect 1 "empties is a folder, must be a model file" compile empties -o x
 expect 1 "'resnet17' is neither a file nor a built-in network, did you mean 'resnet18'" tasks resnet17
 expect 1 "test_usage.sh is no library" verify "$0" mlp
 expect 2 "option 'dump' is 'source', must be some of task" compile mlp -o x --dump source

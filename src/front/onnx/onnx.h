@@ -28,6 +28,11 @@ typedef struct {
   ProtobufCAllocator allocator;  // of decoded messages: an arena that ends with the reading
 } seer_onnx_file;
 
+// ---- kind.c
+// INVALID: it begins as a file of another kind does, which is named with what to do about it.
+SEER_MUST_USE seer_status seer_onnx_check_kind(
+    const char *source, const void *data, size_t n_bytes);
+
 // ---- tensor.c
 // Checks dimensions against payload and gives the data: borrowed from the file where it is aligned,
 // else in the graph's arena.

@@ -208,6 +208,7 @@ static void *decoded_alloc(void *arena, size_t n_bytes) {
 static void decoded_free(void *arena, void *message) { (void)arena, (void)message; }
 
 static seer_status decode_and_read(seer_onnx_file *file, seer_arena *decoded) {
+  SEER_TRY(seer_onnx_check_kind(file->source, file->data, file->n_bytes));
   SEER_TRY(seer_onnx_walk(file->source, file->data, file->n_bytes, decoded, &file->wire));
   file->allocator = (ProtobufCAllocator){decoded_alloc, decoded_free, decoded};
   file->model =
