@@ -375,6 +375,9 @@ class Model:
         self._only = self._sets[0] if len(self._sets) == 1 else None
         self._in_names, self._out_names = [v.name for v in self.inputs], [v.name for v in self.outputs]
         self._out_set = frozenset(self._out_names)
+        self._one_memory = None
+        if pairs := self.info.get("shared"):  # by output: the input that may have the same memory
+            self._one_memory = {self._out_names.index(p["output"]): self._in_names.index(p["input"]) for p in pairs}
         self._has_bounds = any(v.bounded for s in self._sets for v in s.outputs)
         self._session = _Session(self._shared)
         self._process, self._free = os.getpid(), threading.Lock()
@@ -523,11 +526,11 @@ class Model:
             code = bind(handle, i, _address(x), n_bytes, said, n_said)
             if code:
                 raise Error(code, session.said() or f"input {i.value} cannot be bound")
-        bind, empty, out = session.c_bind_output, np.empty, []
+        bind, empty, out, shared = session.c_bind_output, np.empty, [], self._one_memory
         for i, dtype, shape, n_bytes, value in own.makes:
             given = None if outputs is None else outputs[len(out)]
             if given is None:
-                x = empty(shape, dtype)
+                x = empty(shape, dtype) if shared is None else self._memory_of(kept, len(out), shape, dtype)
             elif type(given) is ndarray and given.dtype is dtype and given.shape == shape and given.flags.num & _OWN == _OWN:
                 x = given
             else:
@@ -537,6 +540,11 @@ class Model:
             if code:
                 raise Error(code, session.said() or f"output {i.value} cannot be bound")
         return own, kept, out
+
+    def _memory_of(self, inputs, index, shape, dtype):
+        """For output `index`: the array of the input that it shares memory with, if that may be written, or a new one."""
+        own = self._one_memory.get(index)
+        return inputs[own] if own is not None and inputs[own].flags.writeable else np.empty(shape, dtype)
 
     def _run(self, inputs, outputs=None):
         """Arrays in order, in and out."""
@@ -564,7 +572,8 @@ class Model:
 
         outputs: memory for them, dict or sequence likewise: arrays or CPU tensors of the very type and shape (of sizes that a
         run decides: their bounds) that lie dense; they are what is returned (what a run has cut: an array over their
-        beginning). None in the place of one, or an output that a dict leaves out: a new array."""
+        beginning). None in the place of one, or an output that a dict leaves out: a new array; of one that was compiled to
+        share memory with an input (--share): that input's array, if it can be written."""
         if outputs is not None:
             outputs = self._outputs_in_order(outputs)
         return dict(zip(self._out_names, self._run(self._in_order(inputs), outputs)))

@@ -7,7 +7,8 @@
 //
 // Inputs and outputs are bound by pointer, without copies: dense, row-major, in ONNX's order of
 // dimensions, at a multiple of the bytes of their element (more helps nobody). Inputs may share
-// memory with each other; an output with nothing.
+// memory with each other; an output with nothing, but for the input that it was compiled to share
+// with (compile --share; `shared` in info_json): both are bound to one address then, or apart.
 //
 // What holds between versions. Programs and libraries are compiled at different times, and either
 // may be the older one:

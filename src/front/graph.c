@@ -164,6 +164,12 @@ void seer_graph_bind_input(seer_graph *graph, uint32_t index, const seer_tensor 
       (graph->n_input - index) * sizeof *graph->input);
 }
 
+bool seer_graph_is_shared(const seer_graph *graph, seer_val value) {
+  for (uint32_t k = 0; k < graph->n_shared; k++)
+    if (graph->input[graph->shared[k].input].i == value.i) return true;
+  return false;
+}
+
 const seer_bound *seer_graph_find_bound(const seer_graph *graph, const char *name) {
   for (uint32_t k = 0; k < graph->n_bound; k++)
     if (strcmp(graph->bound[k].name, name) == 0) return &graph->bound[k];

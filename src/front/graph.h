@@ -134,6 +134,11 @@ typedef struct {
   seer_tensor tensor;
 } seer_bound;
 
+// An input and an output for which a caller may have one memory (--share), by their numbers.
+typedef struct {
+  uint32_t input, output;
+} seer_shared;
+
 // What the file calls an unknown size of an input ("batch"): sizes of one name are one size.
 typedef struct {
   seer_val input;
@@ -166,6 +171,8 @@ typedef struct seer_graph {
   uint32_t n_bound;
   size_t cap_bound;
   seer_bound *bound;
+  uint32_t n_shared;
+  seer_shared *shared;  // does not change once the file is read
   size_t n_dim_name, cap_dim_name;
   seer_dim_name *dim_name;  // does not change once the file is read
   size_t n_map, cap_map;
@@ -204,6 +211,8 @@ void seer_graph_mark_output(seer_graph *graph, seer_val value);
 // Input `index` becomes a constant; those behind it move up. tensor: header copied, data kept.
 void seer_graph_bind_input(seer_graph *graph, uint32_t index, const seer_tensor *tensor);
 const seer_bound *seer_graph_find_bound(const seer_graph *graph, const char *name);  // or NULL
+// The value is an input that shares memory with an output: what puts rows into it writes no others.
+bool seer_graph_is_shared(const seer_graph *graph, seer_val value);
 void seer_graph_name_dim(seer_graph *graph, seer_val input, uint32_t dim, const char *name);
 // in/out/attr arrays are copied.
 seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain,

@@ -7,6 +7,7 @@
 #include "front/limit.h"
 #include "front/pass/literal.h"
 #include "front/sets.h"
+#include "front/share.h"
 
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
 
@@ -111,6 +112,7 @@ static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
   SEER_TRY(read_model(
       l->context, l->source, input_shapes(l->context, 0), l->builtin, NULL, l->arena, out_graph));
   seer_status status = seer_graph_bind(l->context, *out_graph);
+  if (!status) status = seer_graph_share(l->context, *out_graph);
   if (!status) return SEER_OK;
   seer_graph_close(*out_graph);
   *out_graph = NULL;
@@ -145,6 +147,7 @@ static seer_status make_graphs(
         read_model(l->context, l->source, shapes[s], l->builtin, graph[0], l->arena, &graph[s]));
     graph[s]->permuted = graph[0]->permuted;
     SEER_TRY(seer_graph_bind(l->context, graph[s]));
+    SEER_TRY(seer_graph_share(l->context, graph[s]));
   }
   return SEER_OK;
 }
@@ -157,6 +160,7 @@ static seer_status resolve_and_build(
   seer_status status = seer_front_resolve(graph, shapes, &notice);
   if (status && l->source->missing) *l->source->missing = graph->missing;
   SEER_TRY(status);
+  SEER_TRY(seer_graph_check_shared(graph, l->arena));
   if (l->is_literal)
     SEER_TRY(seer_literal_show(graph));
   else

@@ -189,6 +189,14 @@ static seer_rt_code overlap(const seer_session *session, uint32_t a, uint32_t b)
       (unsigned long long)at->of->io[other].n_bytes, at->bound[other]);
 }
 
+// An input that an output shares memory with lies where that does, and is checked with it.
+static bool lies_in_output(const seer_session *session, uint32_t slot, uint32_t n) {
+  const seer_bound_plan *at = session->selected;
+  for (uint32_t out = at->of->plan->n_input; out < n; out++)
+    if (at->of->plan_io[out].shared == slot + 1) return at->bound[out] == at->bound[slot];
+  return false;
+}
+
 // Walks up the addresses with, so far, what reaches farthest of all and of the outputs.
 static seer_rt_code check_apart(const seer_session *session, uint32_t n) {
   const seer_bound_plan *at = session->selected;
@@ -199,6 +207,7 @@ static seer_rt_code check_apart(const seer_session *session, uint32_t n) {
     span own = bound_span(at, slot);
     bool is_output = slot >= n_input;
     if (own.from == own.to) continue;
+    if (!is_output && lies_in_output(session, slot, n)) continue;
     if (own.from < output_end) return overlap(session, output, slot);
     if (is_output && own.from < any_end) return overlap(session, any, slot);
     if (own.to > any_end) any = slot, any_end = own.to;

@@ -122,6 +122,7 @@ typedef struct {
   const char *strings;
   const seer_phase_function *kernels;
   seer_io_info *io;  // inputs, then outputs
+  const seer_plan_io *plan_io;  // the same
 } seer_rt_set;
 
 struct seer_model {

@@ -83,6 +83,7 @@ static bool set_plan(
   set->io = calloc(n_io + 1, sizeof *set->io);
   if (!set->io) return false;
   const seer_plan_io *io = (const void *)(base + plan->io_offset);
+  set->plan_io = io;
   for (uint64_t i = 0; i < n_io; i++) {
     seer_io_info *info = &set->io[i];
     info->name = set->strings + io[i].name_string;

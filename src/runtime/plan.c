@@ -432,6 +432,10 @@ static const char *check_kernels(const seer_plan_header *h, const seer_plan_io *
     if (io[i].name_string >= h->strings_bytes)
       return "the name of an input or output lies outside the strings";
     if (!io_ok(&io[i])) return "the shape of an input or output is wrong";
+    if (io[i].shared == 0) continue;
+    bool fits = i >= h->n_input && io[i].shared <= h->n_input &&
+        io[io[i].shared - 1].n_bytes == io[i].n_bytes;
+    if (!fits) return "an output shares memory with what it cannot";
   }
   const seer_plan_phase *phases = (const void *)((const uint8_t *)h + h->phase_offset);
   for (uint32_t i = 0; i < h->n_phase; i++)

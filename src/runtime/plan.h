@@ -118,7 +118,8 @@ typedef struct {
   uint32_t name_string;
   int32_t onnx_dtype;
   int32_t rank;
-  uint32_t reserved;
+  // Of an output: 1 + the input whose memory it may have, of as many bytes; 0: none, and of inputs
+  uint32_t shared;
   int64_t dim[12];
   uint64_t n_bytes;
 } seer_plan_io;

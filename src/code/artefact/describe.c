@@ -118,6 +118,24 @@ static void put_bound(seer_text *text, const seer_graph *graph, seer_arena *aren
   seer_text_put(text, "\n  ],\n");
 }
 
+// Pairs that --share names. in_place: in all sets the output is made in the input's memory; else it
+// is copied there in the end.
+static void put_shared(seer_text *text, const seer_network *network, const seer_built_plan *plan) {
+  const seer_graph *graph = network->graph;
+  if (graph->n_shared == 0) return;
+  seer_text_put(text, "  \"shared\": [");
+  for (uint32_t k = 0; k < graph->n_shared; k++) {
+    bool is_in_place = true;
+    for (uint32_t s = 0; s < network->n_set; s++) is_in_place &= plan[s].is_in_place[k];
+    seer_text_put(text, k > 0 ? ",\n    {\"input\": " : "\n    {\"input\": ");
+    put_json(text, seer_graph_value(graph, graph->input[graph->shared[k].input])->name);
+    seer_text_put(text, ", \"output\": ");
+    put_json(text, seer_graph_value(graph, graph->output[graph->shared[k].output])->name);
+    seer_text_printf(text, ", \"in_place\": %s}", is_in_place ? "true" : "false");
+  }
+  seer_text_put(text, "\n  ],\n");
+}
+
 static void put_branch(seer_text *text, const seer_step *step, const seer_node *node) {
   seer_text_printf(
       text, ", \"kind\": \"branch\", \"then\": %u, \"else\": %u", step->n_then, step->n_else);
@@ -232,6 +250,7 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);
   put_values(&text, "outputs", network->graph, network->graph->output, network->graph->n_output);
   put_bound(&text, network->graph, arena);
+  put_shared(&text, network, plan);
   seer_text_printf(&text,
       "  \"weights\": {\"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\"},\n",
       plan[0].header.weight_bytes, plan[0].header.weight_hash);

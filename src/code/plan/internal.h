@@ -62,6 +62,7 @@ typedef struct {
   // out
   uint32_t *root;  // by value id
   seer_value_place *place;  // by root
+  bool *is_in_place;  // by graph->shared: the output is made in the input's memory, if both are one
   seer_between_phases *between;  // in the order of steps and arguments
   size_t n_between, cap_between;
   uint64_t arena_bytes, private_bytes;  // of each thread, for images that run apart

@@ -47,6 +47,7 @@ typedef struct {
   seer_text body;  // the sections behind the header
   const char **phase_symbol;  // header.n_phase of them
   uint64_t private_bytes;  // of each thread, for images that run apart
+  const bool *is_in_place;  // by graph->shared
 } seer_built_plan;
 // Of set `set`: its steps, and its weights into `weights`.
 SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,

@@ -10,6 +10,10 @@
 // memory lives from the first writer of any part to the last reader of any. What phases of a kernel
 // leave to each other lies in the arena, too, for their step.
 //
+// An output that may share memory with an input (--share) is made there if nothing reads the input
+// from then on: all that does comes before, or is the scatter into it that makes the output, which
+// leaves the other rows alone. Else it is made in the arena, and copied when all is done.
+//
 // In a stretch (front/images.h) a root that nothing outside of it uses, and everything inside an
 // image at a time, has memory for one image: in the arena, or, where images run apart, in memory
 // that each thread has for itself. All other roots have memory for all images, and lie there from
@@ -238,6 +242,57 @@ static uint64_t place_blocks(seer_places *places, seer_plan_arg_kind kind) {
   return n_bytes;
 }
 
+// Step s puts rows into the input whose root is `to`, makes no other value of it, and reads it as
+// nothing else.
+static bool is_scatter_into(const seer_places *places, uint32_t s, uint32_t to, uint32_t out) {
+  const seer_step *step = &places->network->step[s];
+  const seer_node *node = seer_step_node(places->graph, step);
+  if (step->kind != SEER_STEP_HOST || step->stretch || !node) return false;
+  bool is_scatter =
+      node->op->host == SEER_HOST_SCATTER_ELEMENTS || node->op->host == SEER_HOST_SCATTER_ND;
+  bool fits = is_scatter && seer_place_root(places, node->in[0]) == to &&
+      seer_place_root(places, node->out[0]) == out;
+  for (uint32_t k = 1; k < node->n_in && fits; k++)
+    fits = !node->in[k].i || seer_place_root(places, node->in[k]) != to;
+  return fits;
+}
+
+static bool is_in_place(const seer_places *places, const seer_shared *pair) {
+  const seer_graph *graph = places->graph;
+  uint32_t in = seer_place_root(places, graph->input[pair->input]),
+           out = seer_place_root(places, graph->output[pair->output]);
+  const seer_value_place *x = &places->place[in], *y = &places->place[out];
+  if (in == out || !x->is_used || !y->is_used || x->last < y->first) return true;
+  return x->last == y->first && is_scatter_into(places, y->first, in, out);
+}
+
+// Outputs that are inputs as they came, and those that are not made where they will be, are read
+// when all is done.
+static void use_shared(seer_places *places) {
+  const seer_graph *graph = places->graph;
+  places->is_in_place = SEER_NEW_ARRAY(places->arena, bool, graph->n_shared + 1);
+  if (graph->n_shared == 0) return;
+  for (uint32_t k = 0; k < graph->n_output; k++)
+    for (uint32_t i = 0; i < graph->n_input; i++)
+      if (seer_place_root(places, graph->output[k]) == seer_place_root(places, graph->input[i]))
+        use(places, graph->output[k], places->network->n_step,
+            seer_place_value_bytes(graph, graph->output[k]));
+  for (uint32_t k = 0; k < graph->n_shared; k++)
+    places->is_in_place[k] = is_in_place(places, &graph->shared[k]);
+  for (uint32_t k = 0; k < graph->n_shared; k++) {
+    seer_val out = graph->output[graph->shared[k].output];
+    if (!places->is_in_place[k])
+      use(places, out, places->network->n_step, seer_place_value_bytes(graph, out));
+  }
+}
+
+// Output i has memory of its own, or an input's in which it can be made.
+static bool is_made_in_output(const seer_places *places, uint32_t i) {
+  for (uint32_t k = 0; k < places->graph->n_shared; k++)
+    if (places->graph->shared[k].output == i) return places->is_in_place[k];
+  return true;
+}
+
 // Views, then who is an input, an output, or in the arena and for how long.
 void seer_place_values(seer_places *places) {
   const seer_graph *graph = places->graph;
@@ -260,6 +315,7 @@ void seer_place_values(seer_places *places) {
   use_host_values(places);
   use_loop_values(places);
   use_through_stretches(places);
+  use_shared(places);
   for (uint32_t i = 0; i < graph->n_input; i++)
     places->place[seer_place_root(places, graph->input[i])] =
         (seer_value_place){.kind = SEER_ARG_INPUT, .offset = i, .is_used = true};
@@ -271,7 +327,7 @@ void seer_place_values(seer_places *places) {
   for (uint32_t i = 0; i < graph->n_output; i++) {
     seer_value_place *p = &places->place[seer_place_root(places, graph->output[i])];
     if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) continue;
-    if (p->kind == 0)
+    if (p->kind == 0 && is_made_in_output(places, i))
       *p = (seer_value_place){.kind = SEER_ARG_OUTPUT, .offset = i, .is_used = true};
   }
   list_between_phases(places);

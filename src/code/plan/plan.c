@@ -456,12 +456,13 @@ static void show_copy(builder *b, seer_val v) {
       put_string(b, value->name), seer_sides_is_on_device_alone(&b->sides, v));
 }
 
-// Outputs whose bytes are somewhere else.
-static seer_status put_output_copies(builder *b) {
+// Outputs whose bytes are somewhere else: those of inputs (of_inputs), or all others.
+static seer_status put_copies_from(builder *b, bool of_inputs) {
   const seer_graph *graph = b->graph;
   for (uint32_t i = 0; i < graph->n_output; i++) {
     uint32_t root = seer_place_root(&b->at, graph->output[i]);
     const seer_value_place *p = &b->at.place[root];
+    if (graph->n_shared > 0 && (p->kind == SEER_ARG_INPUT) != of_inputs) continue;
     if (p->kind == SEER_ARG_OUTPUT && p->offset == i) {
       seer_sides_need(&b->sides, graph->output[i], SEER_SIDE_HOST);
       continue;
@@ -484,6 +485,29 @@ static seer_status put_output_copies(builder *b) {
     put_arg(b, p->kind, offset, n_bytes);
     put_arg(b, SEER_ARG_OUTPUT, i, n_bytes);
     show_copy(b, graph->output[i]);
+  }
+  return SEER_OK;
+}
+
+// What shares memory with an input is copied there when that has been copied itself.
+static seer_status put_output_copies(builder *b) {
+  if (b->graph->n_shared > 0) SEER_TRY(put_copies_from(b, true));
+  return put_copies_from(b, false);
+}
+
+// What --share allows is right for plans of processors, and while no output that shares memory is
+// an input as it came whose own memory another output may be in by then.
+static seer_status check_shared(const builder *b) {
+  const seer_graph *graph = b->graph;
+  if (graph->n_shared > 0 && b->has_device)
+    return SEER_FAIL(UNSUPPORTED, "--share is for kernels on processors, not on a device");
+  for (uint32_t k = 0; k < graph->n_shared; k++) {
+    const seer_val out = graph->output[graph->shared[k].output];
+    const seer_value_place *p = seer_place_of(&b->at, out);
+    if (p->kind == SEER_ARG_INPUT && p->offset != graph->shared[k].input)
+      return SEER_FAIL(UNSUPPORTED, "--share: output '%s' is input '%s' as it came",
+          seer_graph_value(graph, out)->name,
+          seer_graph_value(graph, graph->input[p->offset])->name);
   }
   return SEER_OK;
 }
@@ -570,6 +594,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
 
   seer_plan_header header = {.magic = SEER_PLAN_MAGIC, .version = SEER_PLAN_VERSION};
   seer_place_values(&b.at);
+  SEER_TRY(check_shared(&b));
   header.arena_bytes = b.at.arena_bytes;
   seer_sides_begin(&b.sides, &b.at, b.has_device, put_copy, &b);
   count_views(&b);
@@ -581,6 +606,8 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   for (uint32_t i = 0; i < graph->n_input; i++) io[i] = describe(&b, graph->input[i]);
   for (uint32_t i = 0; i < graph->n_output; i++)
     io[graph->n_input + i] = describe(&b, graph->output[i]);
+  for (uint32_t k = 0; k < graph->n_shared; k++)
+    io[graph->n_input + graph->shared[k].output].shared = graph->shared[k].input + 1;
   header.features_string = put_string(&b, target->features);
   header.cpu_string = put_string(&b, target->cpu);
   header.shared_bytes = b.shared_bytes;
@@ -590,6 +617,6 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   seer_text_init(&blob, arena);
   seer_text_put_n(&blob, (const char *)&header, sizeof header);
   put_sections(&b, io, set == 0 ? kernels : NULL, &blob, &header);
-  *out = (seer_built_plan){header, blob, b.symbol, b.at.private_bytes};
+  *out = (seer_built_plan){header, blob, b.symbol, b.at.private_bytes, b.at.is_in_place};
   return SEER_OK;
 }

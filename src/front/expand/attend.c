@@ -31,6 +31,31 @@ seer_status seer_attend_places(seer_expand *e, seer_dtype dtype, int64_t n, cons
   return SEER_OK;
 }
 
+seer_status seer_attend_put(seer_expand *e, seer_val cache, const int64_t *dim, uint32_t axis,
+    seer_val x, int64_t n, seer_val at, seer_val *out_cache) {
+  int64_t places[SEER_MAX_RANK], index[SEER_MAX_RANK], rows = n;
+  double *table = NULL;
+  SEER_TRY(e->resolve(e));
+  for (uint32_t d = 0; d <= axis; d++) places[d] = index[d] = d < axis ? dim[d] : n;
+  for (uint32_t d = 0; d < axis; d++) rows *= dim[d];
+  index[axis + 1] = axis;
+  SEER_TRY(seer_expand_table(e, rows, axis, &table));
+  for (int64_t k = 0; k < rows; k++) {
+    int64_t rest = k / n;
+    for (uint32_t d = axis; d-- > 0; rest /= dim[d]) table[k * axis + d] = (double)(rest % dim[d]);
+  }
+  const seer_value *which = seer_graph_value(e->graph, at);
+  int64_t each[SEER_MAX_RANK];
+  for (uint32_t d = 0; d < axis; d++) each[d] = d == 0 ? which->dim[0] : 1;
+  each[axis] = n;
+  each[axis + 1] = places[axis + 1] = 1;
+  at = seer_expand_reshape(e, at, each, axis + 2);
+  at = seer_expand_2(e, "Expand", at, seer_expand_ints(e, places, axis + 2));
+  seer_val part[2] = {seer_expand_tensor(e, SEER_DTYPE_I64, index, axis + 2, table), at};
+  *out_cache = seer_expand_3(e, "ScatterND", cache, seer_expand_concat(e, part, 2, axis + 1), x);
+  return SEER_OK;
+}
+
 double seer_attend_scale(const seer_expand *e, int64_t d) {
   double scale = seer_node_attr_f(&e->node, "scale", 0);
   return scale > 0 ? scale : 1 / sqrt((double)d);

@@ -51,6 +51,11 @@ seer_val seer_attend_after(seer_expand *e, seer_val past, int64_t before, seer_v
 // Numbers 0 to n - 1 as a constant of `rank` dimensions `dim`, which have n elements.
 SEER_MUST_USE seer_status seer_attend_places(seer_expand *e, seer_dtype dtype, int64_t n,
     const int64_t *dim, uint32_t rank, seer_val *out_places);
+// `cache`, of dimensions `dim`, with the n rows of x along dimension `axis` (the others are
+// equal) at the places at[b or 0, k] (i64[dim[0] or 1, n]): a ScatterND, which writes no more than
+// those where the cache is an input that shares memory with the output (--share).
+SEER_MUST_USE seer_status seer_attend_put(seer_expand *e, seer_val cache, const int64_t *dim,
+    uint32_t axis, seer_val x, int64_t n, seer_val at, seer_val *out_cache);
 // 1 / sqrt(d), or the attribute 'scale' where it is given (and, for com.microsoft, above 0).
 double seer_attend_scale(const seer_expand *e, int64_t d);
 

@@ -45,6 +45,21 @@ static seer_status read_scatter(const seer_expand *e, scatter *s) {
   return SEER_OK;
 }
 
+// Into the memory that is the output's, too: nothing else is touched.
+static seer_status scatter_shared(seer_expand *e, const scatter *s) {
+  const int64_t row[2] = {1, s->n}, column[2] = {s->dim[0], 1};
+  seer_val at, out;
+  SEER_TRY(seer_attend_places(e, SEER_DTYPE_I64, s->n, row, 2, &at));
+  if (seer_expand_has_in(e, BEGINS))
+    at = seer_expand_2(e, "Add", at, seer_expand_reshape(e, e->node.in[BEGINS], column, 2));
+  if (s->is_circular)
+    at = seer_expand_2(e, "Mod", at, seer_expand_scalar(e, SEER_DTYPE_I64, (double)s->most));
+  SEER_TRY(
+      seer_attend_put(e, e->node.in[CACHE], s->dim, s->axis, e->node.in[UPDATE], s->n, at, &out));
+  seer_expand_output(e, 0, out);
+  return SEER_OK;
+}
+
 static seer_status expand_tensor_scatter(seer_expand *e) {
   scatter s = {0};
   SEER_TRY(read_scatter(e, &s));
@@ -54,12 +69,13 @@ static seer_status expand_tensor_scatter(seer_expand *e) {
     seer_expand_output(e, 0, s.n == 0 ? cache : x);
     return SEER_OK;
   }
-  if (is_front) {
+  if (is_front && !seer_graph_is_shared(e->graph, cache)) {
     seer_val part[2] = {x, seer_expand_slice(e, cache, s.axis, s.n, s.most)};
     seer_expand_output(e, 0, seer_expand_concat(e, part, 2, s.axis));
     return SEER_OK;
   }
   const seer_dtype i64 = SEER_DTYPE_I64;
+  if (seer_graph_is_shared(e->graph, cache)) return scatter_shared(e, &s);
   int64_t along[SEER_MAX_RANK], each[SEER_MAX_RANK];
   for (uint32_t d = 0; d < s.rank; d++) along[d] = each[d] = 1;
   along[s.axis] = s.most;

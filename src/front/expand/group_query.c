@@ -218,6 +218,12 @@ static seer_status turn(seer_expand *e, const query *q, seer_val *queries, seer_
   return SEER_OK;
 }
 
+// The same in a buffer that is the caller's for both: the rest of it stays as it is.
+static seer_status with_shared_past(seer_expand *e, const query *q, uint32_t k, seer_val *io_x) {
+  const int64_t full[4] = {q->batch, q->groups, q->room, q->d};
+  return seer_attend_put(e, e->node.in[k], full, 2, *io_x, q->n, q->at, io_x);
+}
+
 // x [batch, groups, n, d] behind the past of input `k`: [batch, groups, room, d].
 static seer_val with_past(seer_expand *e, const query *q, uint32_t k, seer_val x) {
   int64_t pads[8] = {0};
@@ -291,7 +297,12 @@ static seer_status expand_group_query(seer_expand *e) {
   SEER_TRY(normalise(e, &q, &x, &kv[0]));
   SEER_TRY(turn(e, &q, &x, &kv[0]));
   for (uint32_t k = 0; k < 2; k++) {
-    kv[k] = with_past(e, &q, PAST_KEY + k, kv[k]);
+    bool is_shared = seer_expand_has_in(e, PAST_KEY) && q.room == q.before &&
+        seer_graph_is_shared(e->graph, in[PAST_KEY + k]);
+    if (is_shared)
+      SEER_TRY(with_shared_past(e, &q, PAST_KEY + k, &kv[k]));
+    else
+      kv[k] = with_past(e, &q, PAST_KEY + k, kv[k]);
     seer_expand_output(e, 1 + k, kv[k]);
   }
   seer_attend_form form = {.batch = q.batch,

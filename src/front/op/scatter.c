@@ -442,6 +442,7 @@ static bool is_for_host(const seer_graph *graph, const seer_node *node, double n
   if (is_constant) return false;
   const seer_tensor *x = seer_op_const(graph, node, 0);
   return n_place > MAX_DAG_PLACES || seer_sized_reads(graph, node) ||
+      seer_graph_is_shared(graph, node->in[0]) ||
       (x && seer_tensor_elems(x) > MAX_DAG_EQUAL && are_all_equal(x));
 }
 

@@ -140,6 +140,28 @@ static void inputs_may_alias(void **state) {
   expect(SEER_RT_INVALID, run(), "input 'y' and output 'z' overlap");
 }
 
+// The output that may have an input's memory (--share) lies just there or nowhere near it.
+static void one_memory_for_two(void **state) {
+  (void)state;
+  teardown(NULL);
+  hand_plan_make(&plan, &weights);
+  plan.io[1].shared = 1;  // y and x
+  open_session(NULL);
+  for (int old = 0; old < 2; old++) {
+    expect(SEER_RT_OK, run_at(0, 2 * HAND_N, old), "");
+    expect(SEER_RT_OK, run_at(HAND_N, 2 * HAND_N, old), "");
+    expect(SEER_RT_INVALID, run_at(1, 2 * HAND_N, old), "input 'x' and output 'y' overlap");
+    expect(SEER_RT_INVALID, run_at(0, HAND_N - 1, old), "output 'y' and output 'z' overlap");
+    expect(SEER_RT_INVALID, run_at(HAND_N, 0, old), "input 'x' and output 'z' overlap");
+  }
+  plan.io[1].shared = 2;
+  assert_string_equal(
+      seer_plan_check(&plan, sizeof plan), "an output shares memory with what it cannot");
+  plan.io[1].shared = 1, plan.io[0].shared = 1;
+  assert_string_equal(
+      seer_plan_check(&plan, sizeof plan), "an output shares memory with what it cannot");
+}
+
 // What a library says before anything is made of it.
 static void names_and_sizes(void **state) {
   (void)state;
@@ -382,6 +404,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(sizes, setup, teardown),
       cmocka_unit_test_setup_teardown(overlaps, setup, teardown),
+      cmocka_unit_test_setup_teardown(one_memory_for_two, setup, teardown),
       cmocka_unit_test_setup_teardown(own_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(inputs_may_alias, setup, teardown),
       cmocka_unit_test_setup_teardown(names_and_sizes, setup, teardown),
