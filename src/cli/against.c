@@ -9,7 +9,6 @@
 #include "front/onnx/dtype.h"
 #include "models/models.h"
 
-#define NO_PACKAGE 3  // exit status of the program below
 #define TIMEOUT_NS (600 * (uint64_t)1000000000)
 
 // argv: model, folder, which holds "names" with lines: I and an input k, which is in<k>.npy; O and
@@ -121,6 +120,14 @@ static seer_status read_output(const char *folder, uint32_t k, const seer_value 
   return SEER_OK;
 }
 
+seer_status seer_against_fault(const char *python, int exit_status, const char *text) {
+  if (exit_status == SEER_AGAINST_NO_PACKAGE)
+    return SEER_FAIL(NOT_FOUND,
+        "%s has no ONNX Runtime (%s): pip install onnxruntime, or --python another one", python,
+        text);
+  return SEER_FAIL(INVALID, "ONNX Runtime: %s", text);
+}
+
 static seer_status run_program(
     const char *const *argv, const char *said, seer_arena *arena, const char **out_text) {
   seer_os_process process;
@@ -136,12 +143,7 @@ static seer_status run_program(
   SEER_TRY(seer_os_read_file(said, arena, 1 << 20, &text, &n));
   if (n > 0 && text[n - 1] == '\n') text[n - 1] = 0;
   *out_text = text;
-  if (exit_status == 0) return SEER_OK;
-  if (exit_status == NO_PACKAGE)
-    return SEER_FAIL(NOT_FOUND,
-        "%s has no ONNX Runtime (%s): pip install onnxruntime, or --python another one", argv[0],
-        text);
-  return SEER_FAIL(INVALID, "ONNX Runtime: %s", text);
+  return exit_status == 0 ? SEER_OK : seer_against_fault(argv[0], exit_status, text);
 }
 
 // A built-in network has no file.
@@ -157,26 +159,31 @@ static seer_status find_file(seer_context *context, const char *model, const cha
   return status;
 }
 
+seer_status seer_against_write(seer_context *context, const char *python, const char *model,
+    const seer_use *use, const seer_graph *graph, const char *folder, seer_against_files *out) {
+  out->python = seer_os_find_program(python, use->arena);
+  if (!out->python)
+    return SEER_FAIL(NOT_FOUND, "there is no '%s' to run ONNX Runtime with", python);
+  SEER_TRY(find_file(context, model, folder, use->arena, &out->model));
+  seer_text_init(&out->names, use->arena);
+  return write_inputs(use, graph, folder, &out->names);
+}
+
 seer_status seer_against_onnxruntime(seer_context *context, const char *python, const char *model,
     const seer_use *use, const seer_graph *graph, bool with_nodes, const char *folder,
     seer_against *out) {
   seer_arena *arena = use->arena;
-  const char *program_path = seer_os_find_program(python, arena), *path;
-  if (!program_path)
-    return SEER_FAIL(NOT_FOUND, "there is no '%s' to run ONNX Runtime with", python);
-  SEER_TRY(find_file(context, model, folder, arena, &path));
+  seer_against_files files;
+  SEER_TRY(seer_against_write(context, python, model, use, graph, folder, &files));
   bool *is_asked = SEER_NEW_ARRAY(arena, bool, graph->n_output + 1);
-  SEER_TRY(choose_outputs(context, path, use, graph, with_nodes, is_asked));
-  seer_text names;
-  seer_text_init(&names, arena);
-  SEER_TRY(write_inputs(use, graph, folder, &names));
+  SEER_TRY(choose_outputs(context, files.model, use, graph, with_nodes, is_asked));
   for (uint32_t i = 0; i < graph->n_output; i++)
     if (is_asked[i])
-      put_name(&names, i < (uint32_t)use->n_outputs ? 'O' : 'N',
+      put_name(&files.names, i < (uint32_t)use->n_outputs ? 'O' : 'N',
           seer_graph_value(graph, graph->output[i])->name);
-  SEER_TRY(
-      seer_os_write_file(seer_os_path_join(arena, folder, "names"), names.data, names.n_bytes));
-  const char *const argv[] = {program_path, "-c", program, path, folder, NULL};
+  SEER_TRY(seer_os_write_file(
+      seer_os_path_join(arena, folder, "names"), files.names.data, files.names.n_bytes));
+  const char *const argv[] = {files.python, "-c", program, files.model, folder, NULL};
   SEER_TRY(run_program(argv, seer_os_path_join(arena, folder, "said"), arena, &out->version));
   out->io = SEER_NEW_ARRAY(arena, seer_io_info, graph->n_output + 1);
   out->data = SEER_NEW_ARRAY(arena, const void *, graph->n_output + 1);

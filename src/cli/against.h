@@ -16,6 +16,21 @@ typedef struct {
   const void **data;
 } seer_against;
 
+// What ONNX Runtime is started with.
+typedef struct {
+  const char *python, *model;  // files
+  seer_text names;  // a line for each file of an input: "I" and its name in hex; in<k>.npy, from 0
+} seer_against_files;
+// Writes into `folder` what the inputs of `use` and those that `graph` has bound are, and the
+// network where `model` is no file. Errors: NOT_FOUND no such Python; UNSUPPORTED as below.
+SEER_MUST_USE seer_status seer_against_write(seer_context *context, const char *python,
+    const char *model, const seer_use *use, const seer_graph *graph, const char *folder,
+    seer_against_files *out);
+// Why the program ended with `exit_status`, not 0, having said `text`: NO_PACKAGE stands for a
+// Python without the package.
+enum { SEER_AGAINST_NO_PACKAGE = 3 };
+SEER_MUST_USE seer_status seer_against_fault(const char *python, int exit_status, const char *text);
+
 // Runs `model` (a file, or a built-in network, which is written out first) on the inputs of `use`
 // and the values that `graph` has bound. The graph is a set of the network as its file has it
 // (seer_front_load_literal): its outputs are the model's, then what its nodes make, of which

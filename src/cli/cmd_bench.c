@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "cli/json.h"
+#include "cli/rival.h"
 #include "cli/samples.h"
 #include "cli/streams.h"
 #include "library/use.h"
@@ -196,9 +197,40 @@ static seer_status bench_streams(seer_context *context, const seer_use *use) {
   return SEER_OK;
 }
 
+static seer_status bench_rival(
+    seer_context *context, seer_use *use, const char *model, const cpu_set_t *processors) {
+  seer_rival rival;
+  seer_status status = SEER_OK;
+  for (int64_t i = seer_context_i64(context, SEER_OPT_WARMUP); i > 0 && !status; i--)
+    timed_run(use, &status);
+  SEER_TRY(status);
+  SEER_TRY(seer_rival_race(
+      context, use, model, processors, seer_context_f64(context, SEER_OPT_DURATION), &rival));
+  uint32_t threads = use->api->pool_threads(use->pool);
+  if (seer_context_bool(context, SEER_OPT_JSON)) {
+    json_t *object = to_json(&rival.ours, threads, use);
+    seer_rival_put(&rival, object);
+    return seer_cli_put_json(object);
+  }
+  print_samples(&rival.ours, threads, use);
+  printf("ONNX Runtime %s, as many threads, %zu runs\n", rival.version, rival.theirs.n);
+  seer_samples_print(&rival.theirs);
+  printf("%s\n", seer_rival_text(&rival, use->path, use->arena));
+  return SEER_OK;
+}
+
 // One thing at a time is compared, and steps that run beside others' have no times of their own.
-static seer_status check_streams(const seer_context *context) {
+static seer_status check_comparison(const seer_context *context, const char *model) {
+  bool has_rival = seer_context_is_set(context, SEER_OPT_AGAINST);
+  if (has_rival != (model != NULL))
+    return seer_usage_error(has_rival
+            ? "--against needs the network that the library was made of: bench MODEL.so MODEL"
+            : "what is '%s' for? A network stands there with --against onnxruntime",
+        model);
+  if (has_rival && *seer_context_str(context, SEER_OPT_COMPARE))
+    return seer_usage_error("--against and --compare: one at a time takes turns with the library");
   if (seer_context_i64(context, SEER_OPT_STREAMS) == 1) return SEER_OK;
+  if (has_rival) return seer_usage_error("--streams and --against: turns are of one stream");
   if (*seer_context_str(context, SEER_OPT_COMPARE))
     return seer_usage_error("--streams and --compare: two libraries are compared run by run");
   if (seer_context_bool(context, SEER_OPT_PROFILE))
@@ -207,8 +239,10 @@ static seer_status check_streams(const seer_context *context) {
 }
 
 static seer_status run(seer_context *context, int argc, char **argv) {
-  (void)argc;
-  SEER_TRY(check_streams(context));
+  const char *model = argc > 1 ? argv[1] : NULL;
+  cpu_set_t processors;  // before threads are pinned
+  SEER_TRY(check_comparison(context, model));
+  bool is_known = sched_getaffinity(0, sizeof processors, &processors) == 0;
   bool is_alone = seer_context_i64(context, SEER_OPT_STREAMS) == 1;
   seer_arena *arena = seer_context_arena(context);
   const char *other = seer_context_str(context, SEER_OPT_COMPARE);
@@ -225,6 +259,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   if (!status && *other && is_on_device) status = seer_use_move_to_device(&b);
   if (!status)
     status = *other ? bench_two(context, &a, &b)
+        : model     ? bench_rival(context, &a, model, is_known ? &processors : NULL)
         : is_alone  ? bench_one(context, &a)
                     : bench_streams(context, &a);
   seer_use_close(&b);
@@ -235,16 +270,18 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_bench = {
     .name = "bench",
     .args =
-        "MODEL.so [--threads N] [--input-shapes x:1x8] [--iterations N] [--duration 2s] "
+        "MODEL.so [MODEL --against onnxruntime] [--threads N] [--input-shapes x:1x8] [--iterations "
+        "N] [--duration 2s] "
         "[--profile] [--compare OTHER.so] [--streams N] [--on-device] [--json]",
     .doc =
         "latency of a compiled model: minimum, median, percentiles, time of each step; two models "
-        "in turns; throughput of several streams",
+        "in turns; throughput of several streams; beside ONNX Runtime",
     .example =
         "  familyseer bench out/model.so\n"
         "  familyseer bench out/model.so --compare other/model.so\n"
-        "  familyseer bench out/model.so --streams 2 --threads 2\n",
+        "  familyseer bench out/model.so --streams 2 --threads 2\n"
+        "  familyseer bench out/model.so my.onnx --against onnxruntime\n",
     .min_args = 1,
-    .max_args = 1,
+    .max_args = 2,
     .run = run,
 };

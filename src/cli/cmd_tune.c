@@ -4,6 +4,7 @@
 // second one ends the program, as do all that come when nothing is searched. What a tuning is says
 // tune/tune.h: here are signals, what is shown of it, and the report.
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +13,13 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/rival.h"
 #include "cli/terminal.h"
 #include "measure/remote/remote.h"
 #include "report/report.h"
 #include "tune/tune.h"
+
+#define RACE_S 3  // beside ONNX Runtime
 
 // A signal handler has no other way to say it, and to reach the campaign.
 static volatile sig_atomic_t is_interrupted;
@@ -123,6 +127,36 @@ static seer_status write_report(
       tuning->is_written ? tuning->choices : NULL, path);
 }
 
+// The library beside ONNX Runtime, where that was asked for; what keeps it from being run does not
+// undo the tuning.
+static void race(display *d, const char *out_dir, const char *model) {
+  seer_context *context = d->context;
+  if (!seer_context_is_set(context, SEER_OPT_AGAINST)) return;
+  cpu_set_t processors;
+  bool is_known = sched_getaffinity(0, sizeof processors, &processors) == 0;
+  seer_arena *arena = seer_arena_create("race");
+  seer_use use;
+  seer_rival rival;
+  seer_status status = seer_use_open(context, out_dir, "", NULL, true, arena, &use);
+  if (!status) status = seer_use_choose(context, &use);
+  if (!status) status = seer_use_fill(context, &use);
+  if (!status)
+    status = seer_rival_race(context, &use, model, is_known ? &processors : NULL, RACE_S, &rival);
+  if (status) {
+    fprintf(stderr, "not held against ONNX Runtime: %s\n", seer_status_message(status));
+  } else {
+    fprintf(stderr, "%s\n", seer_rival_text(&rival, use.path, arena));
+    if (d->is_json) {
+      json_t *line = json_pack("{s:s}", "event", "rival");
+      seer_rival_put(&rival, line);
+      seer_progress_put_json(&d->progress, line);
+    }
+  }
+  seer_status_free(status);
+  seer_use_close(&use);
+  seer_arena_destroy(arena);
+}
+
 static seer_status tune(seer_context *context, seer_precise *precise, seer_records *records,
     const char *model, seer_arena *arena) {
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
@@ -153,6 +187,7 @@ static seer_status tune(seer_context *context, seer_precise *precise, seer_recor
   if (tuning.campaign && d.is_json) show_verdict(&d, &tuning, !status);
   seer_report_verdict(d.report, &tuning.verdict);
   if (!status && tuning.campaign) status = write_report(&d, &tuning, out_dir, arena);
+  if (!status && tuning.is_written) race(&d, out_dir, model);
   status = seer_status_join(status, tuning.fault);
   tuning.fault = SEER_OK;
   seer_tuning_clear(&tuning);
@@ -187,6 +222,8 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   if (!status) status = check_inputs(context, precise.version[0].network);
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status && out_dir[0]) status = check_folder(out_dir, arena);
+  if (!status && !out_dir[0] && seer_context_is_set(context, SEER_OPT_AGAINST))
+    status = seer_usage_error("--against needs a library to hold against it: -o DIR is missing");
   const char *report = seer_context_str(context, SEER_OPT_REPORT);
   if (!status && report[0]) status = seer_os_check_writable(report);
   if (!status) status = seer_records_open_by_options(context, true, &records);
