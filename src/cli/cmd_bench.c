@@ -222,11 +222,12 @@ static seer_status bench_rival(
 // One thing at a time is compared, and steps that run beside others' have no times of their own.
 static seer_status check_comparison(const seer_context *context, const char *model) {
   bool has_rival = seer_context_is_set(context, SEER_OPT_AGAINST);
-  if (has_rival != (model != NULL))
-    return seer_usage_error(has_rival
-            ? "--against needs the network that the library was made of: bench MODEL.so MODEL"
-            : "what is '%s' for? A network stands there with --against onnxruntime",
-        model);
+  if (has_rival && !model)
+    return seer_usage_error(
+        "--against needs the network that the library was made of: bench MODEL.so MODEL");
+  if (!has_rival && model)
+    return seer_usage_error(
+        "what is '%s' for? A network stands there with --against onnxruntime", model);
   if (has_rival && *seer_context_str(context, SEER_OPT_COMPARE))
     return seer_usage_error("--against and --compare: one at a time takes turns with the library");
   if (seer_context_i64(context, SEER_OPT_STREAMS) == 1) return SEER_OK;
