@@ -382,16 +382,6 @@ static seer_status take_stop(const seer_tuner *t, seer_status status) {
   return SEER_OK;
 }
 
-// Where the options want one, of whatever has been searched.
-static seer_status write_report(seer_tuner *t) {
-  const char *folder = seer_context_str(t->context, SEER_OPT_OUTPUT);
-  const char *path = seer_report_path(t->context, folder, t->arena);
-  if (!path[0] || !t->tuning.campaign) return SEER_OK;
-  seer_report_verdict(t->report, &t->tuning.verdict);
-  return seer_report_write(t->report, t->context, t->tuning.campaign, t->precise.taken->network,
-      t->tuning.is_written ? t->tuning.choices : NULL, path);
-}
-
 static seer_status tune_judged(seer_tuner *t) {
   seer_tuning_request request = {.context = t->context,
       .model = t->model,
@@ -405,7 +395,9 @@ static seer_status tune_judged(seer_tuner *t) {
   request.folder = folder;
   seer_status status = take_stop(t, seer_tune_network(&request, &t->tuning));
   if (!status) tell_verdict(t);
-  if (!status) status = write_report(t);
+  if (!status)
+    status = seer_report_write(t->report, t->context, &t->tuning, t->precise.taken->network,
+        seer_context_str(t->context, SEER_OPT_OUTPUT));
   status = seer_status_join(status, t->tuning.fault);
   t->tuning.fault = SEER_OK;
   return seer_status_join(status, seer_os_remove_tree(folder));

@@ -119,14 +119,6 @@ static void show_verdict(display *d, const seer_tuning *tuning, bool is_fine) {
   if (is_fine) seer_progress_verdict_json(&d->progress, &tuning->verdict);
 }
 
-static seer_status write_report(
-    const display *d, const seer_tuning *tuning, const char *out_dir, seer_arena *arena) {
-  const char *path = seer_report_path(d->context, out_dir, arena);
-  if (!path[0]) return SEER_OK;
-  return seer_report_write(d->report, d->context, tuning->campaign, d->precise->taken->network,
-      tuning->is_written ? tuning->choices : NULL, path);
-}
-
 // The library beside ONNX Runtime, where that was asked for; what keeps it from being run does not
 // undo the tuning.
 static void race(display *d, const char *out_dir, const char *model) {
@@ -185,8 +177,8 @@ static seer_status tune(seer_context *context, seer_precise *precise, seer_recor
     fprintf(stderr, "%s; no library is written without -o\n",
         records ? "what was found is in the records" : "what was found is kept nowhere");
   if (tuning.campaign && d.is_json) show_verdict(&d, &tuning, !status);
-  seer_report_verdict(d.report, &tuning.verdict);
-  if (!status && tuning.campaign) status = write_report(&d, &tuning, out_dir, arena);
+  if (!status)
+    status = seer_report_write(d.report, context, &tuning, precise->taken->network, out_dir);
   if (!status && tuning.is_written) race(&d, out_dir, model);
   status = seer_status_join(status, tuning.fault);
   tuning.fault = SEER_OK;

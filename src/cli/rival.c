@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "base/stats.h"
 #include "cli/against.h"
 #include "front/front.h"
 #include "front/onnx/dtype.h"

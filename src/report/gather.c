@@ -64,11 +64,8 @@ void seer_report_on_event(void *user, const seer_event *event) {
   r->points[r->n++] = (seer_report_point){event->elapsed_s, event->estimated_s, event->trials};
 }
 
-void seer_report_verdict(seer_report *r, const seer_verdict_report *verdict) {
-  r->verdict = verdict;
-}
-
 // ---- tasks
+
 static bool has_fallen(const seer_verdict_report *verdict, uint32_t task) {
   for (uint32_t k = 0; verdict && k < verdict->n_fallen; k++)
     if (verdict->fallen[k] == task) return true;
@@ -334,14 +331,18 @@ static void gather_verdict(const seer_report *r, seer_report_data *data) {
   data->speedup = v->n_pairs > 0 ? v->speedup : 0;
 }
 
-const char *seer_report_path(const seer_context *context, const char *folder, seer_arena *arena) {
+static const char *path_of(const seer_context *context, const char *folder, seer_arena *arena) {
   const char *path = seer_context_str(context, SEER_OPT_REPORT);
   return path[0] || !folder[0] ? path : seer_os_path_join(arena, folder, "report.html");
 }
 
 seer_status seer_report_write(seer_report *r, const seer_context *context,
-    const seer_campaign *campaign, const seer_network *network, const seer_choice *choices,
-    const char *path) {
+    const seer_tuning *tuning, const seer_network *network, const char *folder) {
+  const seer_campaign *campaign = tuning->campaign;
+  const seer_choice *choices = tuning->is_written ? tuning->choices : NULL;
+  const char *path = path_of(context, folder, r->arena);
+  if (!path[0] || !campaign) return SEER_OK;
+  r->verdict = &tuning->verdict;
   seer_report_data data = {.arena = r->arena,
       .model = seer_text_safe(r->arena, r->model_name),
       .n_task = network->n_task,

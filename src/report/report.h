@@ -6,23 +6,16 @@
 #ifndef SEER_REPORT_REPORT_H
 #define SEER_REPORT_REPORT_H
 
-#include "code/artefact.h"
-#include "library/verdict.h"
-#include "tune/campaign.h"
+#include "tune/tune.h"
 
 typedef struct seer_report seer_report;
 
 // In `arena`. Of a path only the last part is shown.
 seer_report *seer_report_create(const char *model_name, seer_arena *arena);
 void seer_report_on_event(void *user, const seer_event *event);  // a listener; user: seer_report
-// Where it goes: the option `report`, else report.html in `folder`; "": nowhere ("": there is no
-// folder).
-const char *seer_report_path(const seer_context *context, const char *folder, seer_arena *arena);
-// The whole library against the untuned one; kept until the report is written.
-void seer_report_verdict(seer_report *report, const seer_verdict_report *verdict);
-// After the campaign's end. `choices` [n_task]: what the library has; NULL: there is none.
+// What `tuning` has brought, after its end, into the file of the option `report`, else report.html
+// in `folder`; without either ("") nowhere, nor where nothing was searched.
 SEER_MUST_USE seer_status seer_report_write(seer_report *report, const seer_context *context,
-    const seer_campaign *campaign, const seer_network *network, const seer_choice *choices,
-    const char *path);
+    const seer_tuning *tuning, const seer_network *network, const char *folder);
 
 #endif
