@@ -396,7 +396,7 @@ static seer_status tune_judged(seer_tuner *t) {
   seer_status status = take_stop(t, seer_tune_network(&request, &t->tuning));
   if (!status) tell_verdict(t);
   if (!status)
-    status = seer_report_write(t->report, t->context, &t->tuning, t->precise.taken->network,
+    status = seer_report_write(t->report, t->context, &t->tuning, &t->precise,
         seer_context_str(t->context, SEER_OPT_OUTPUT));
   status = seer_status_join(status, t->tuning.fault);
   t->tuning.fault = SEER_OK;

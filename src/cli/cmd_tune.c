@@ -177,8 +177,7 @@ static seer_status tune(seer_context *context, seer_precise *precise, seer_recor
     fprintf(stderr, "%s; no library is written without -o\n",
         records ? "what was found is in the records" : "what was found is kept nowhere");
   if (tuning.campaign && d.is_json) show_verdict(&d, &tuning, !status);
-  if (!status)
-    status = seer_report_write(d.report, context, &tuning, precise->taken->network, out_dir);
+  if (!status) status = seer_report_write(d.report, context, &tuning, precise, out_dir);
   if (!status && tuning.is_written) race(&d, out_dir, model);
   status = seer_status_join(status, tuning.fault);
   tuning.fault = SEER_OK;

@@ -337,11 +337,12 @@ static const char *path_of(const seer_context *context, const char *folder, seer
 }
 
 seer_status seer_report_write(seer_report *r, const seer_context *context,
-    const seer_tuning *tuning, const seer_network *network, const char *folder) {
+    const seer_tuning *tuning, const seer_precise *precise, const char *folder) {
   const seer_campaign *campaign = tuning->campaign;
   const seer_choice *choices = tuning->is_written ? tuning->choices : NULL;
   const char *path = path_of(context, folder, r->arena);
   if (!path[0] || !campaign) return SEER_OK;
+  const seer_network *network = precise->taken->network;  // decided before a campaign begins
   r->verdict = &tuning->verdict;
   seer_report_data data = {.arena = r->arena,
       .model = seer_text_safe(r->arena, r->model_name),
