@@ -2,7 +2,9 @@
 // mutated, summarised and estimated, by processor time; drafted (sampled, summarised, estimated by the analytic model) and
 // rated (also features and the learned models), as the search does it, by the clock, for 1 thread
 // and for each number that is given. Usage: draft [--threads N,N...] [file.dag ...]; without files,
-// built-in examples. SEER_TARGET=cuda:h200 draft: of GPUs.
+// built-in examples. SEER_TARGET=cuda:h200 draft: of GPUs. `draft --times N` does each kind of work
+// N times in place of half a second, and says how many candidates came of it: for a count of
+// instructions, which no load disturbs (valgrind --tool=callgrind --toggle-collect=seer_draft).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +52,7 @@ static double now_s(void) {
 
 typedef struct {
   uint32_t n, threads[MAX_COUNTS];
+  uint64_t times;  // each kind of work is done so often; 0: for half a second
 } thread_counts;
 
 typedef struct {
@@ -95,13 +98,25 @@ static bool estimate(bench *b, uint64_t k) {
   return seer_analytic_seconds(seer_summarise(b->summariser, &b->kept[k % N_KEPT]), b->target) > 0;
 }
 
+static bool is_done(const bench *b, uint64_t n, double seconds) {
+  return b->counts->times ? n >= b->counts->times : seconds >= 0.5;
+}
+
+static void say(const bench *b, const char *what, uint64_t n_good, double seconds) {
+  if (b->counts->times)
+    printf("  %s %8llu", what, (unsigned long long)n_good);
+  else
+    printf("  %s %8.0f/s", what, (double)n_good / seconds);
+}
+
 static void measure(bench *b, const char *what, work one) {
   uint64_t n = 0, n_good = 0;
-  double start = now_s(), seconds;
-  while ((seconds = now_s() - start) < 0.5) {
+  double start = now_s(), seconds = 0;
+  while (!is_done(b, n, seconds)) {
     for (int k = 0; k < 256; k++, n++) n_good += one(b, n);
+    seconds = now_s() - start;
   }
-  printf("  %s %8.0f/s", what, (double)n_good / seconds);
+  say(b, what, n_good, seconds);
 }
 
 // Fitted on the kept ones, whose times are their estimates.
@@ -150,13 +165,13 @@ static seer_status measure_drafts(
     seer_search_counts counts = {0};
     uint64_t start = seer_os_now_ns();
     double seconds = 0;
-    for (uint64_t i = 0; seconds < 0.5 && !status; i++) {
+    for (uint64_t i = 0; !is_done(b, i * n_at_a_time, seconds) && !status; i++) {
       seer_draft_pool_clear(&pool);
       status = seer_draft(&space, &order, 1, i, &pool, &counts);
       seconds = (double)(seer_os_now_ns() - start) * 1e-9;
     }
-    printf("  %s %8.0f/s (%u thread%s)", what, (double)counts.drafted / seconds,
-        b->counts->threads[c], b->counts->threads[c] == 1 ? "" : "s");
+    say(b, what, counts.drafted, seconds);
+    printf(" (%u thread%s)", b->counts->threads[c], b->counts->threads[c] == 1 ? "" : "s");
   }
   seer_draft_pool_destroy(&pool);
   return status;
@@ -226,8 +241,10 @@ int main(int argc, char **argv) {
   if (!status) status = seer_context_find_any_target(context);
   const seer_target *target = status ? NULL : seer_context_target(context);
   bool has_counts = argc > 2 && strcmp(argv[1], "--threads") == 0;
+  bool has_times = argc > 2 && strcmp(argv[1], "--times") == 0;
   thread_counts counts = parse_counts(has_counts ? argv[2] : NULL);
-  int first = has_counts ? 3 : 1;
+  if (has_times) counts.times = strtoull(argv[2], NULL, 10);
+  int first = has_counts || has_times ? 3 : 1;
   if (!status && argc <= first) {
     status = run(target, &counts, "conv 3x3", conv_text, sizeof conv_text - 1);
     status = seer_status_join(status, run(target, &counts, "gemm", gemm_text, sizeof gemm_text - 1));

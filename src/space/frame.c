@@ -77,23 +77,12 @@ static bool add_start(seer_region *to, const seer_region *from, int64_t coef) {
   return true;
 }
 
-static void read_region(const seer_access_table *table, const seer_access *access, uint32_t d,
-    const seer_region *reader, int64_t extent, seer_region *out) {
-  const seer_access_dim *dim = seer_access_index(table, access, d);
-  if (dim->is_whole) {
-    set_whole(out, extent);
-    return;
-  }
-  if (dim->axis >= 0) {  // most are: what the reader needs of its axis
-    *out = reader[dim->axis];
-    out->is_whole = false;
-    out->is_exact &= !access->is_guarded;
-    if (out->length >= extent) set_whole(out, extent);
-    return;
-  }
+// Of an index that is a sum of axes.
+static void read_sum(const seer_access_dim *dim, bool is_guarded, const seer_region *reader,
+    int64_t extent, seer_region *out) {
   out->length = 1;
   out->is_whole = false;
-  out->is_exact = !access->is_guarded;
+  out->is_exact = !is_guarded;
   out->n = 0;
   out->constant = dim->constant;
   out->div = 1;
@@ -122,6 +111,22 @@ static void read_region(const seer_access_table *table, const seer_access *acces
     out->step = step.quotient;
   }
   if (out->length >= extent) set_whole(out, extent);
+}
+
+static inline void read_region(const seer_access_table *table, const seer_access *access,
+    uint32_t d, const seer_region *reader, int64_t extent, seer_region *out) {
+  const seer_access_dim *dim = seer_access_index(table, access, d);
+  if (dim->is_whole) {
+    set_whole(out, extent);
+  } else if (dim->axis < 0) {
+    read_sum(dim, access->is_guarded, reader, extent, out);
+  } else if (reader[dim->axis].length >= extent) {
+    set_whole(out, extent);
+  } else {  // most are one axis: what the reader needs of it
+    *out = reader[dim->axis];
+    out->is_whole = false;
+    out->is_exact &= !access->is_guarded;
+  }
 }
 
 static void merge(seer_region *to, const seer_region *from, int64_t extent) {

@@ -187,7 +187,8 @@ static void add_path(
 // ---- movement
 
 // to += coef * from / div, of the loops in `loops`.
-static void add_motion(motion *to, const motion *from, uint64_t loops, int64_t coef, int64_t div) {
+static inline void add_motion(
+    motion *to, const motion *from, uint64_t loops, int64_t coef, int64_t div) {
   for (uint64_t left = from->loops & loops; left; left &= left - 1) {
     uint32_t l = (uint32_t)__builtin_ctzll(left);
     int64_t by = coef * from->by[l];
@@ -630,7 +631,7 @@ typedef struct {
   int64_t gcd;
 } reach;
 
-static double reached(const seer_nest_access *access, uint32_t d, const reach *r) {
+static inline double reached(const seer_nest_access *access, uint32_t d, const reach *r) {
   double span = 1 + (double)(access->span[d] - 1);
   if (r->gcd) span += r->gcd == 1 ? r->steps : r->steps / (double)r->gcd;
   double n = r->product < span ? r->product : span;
