@@ -22,7 +22,7 @@ LD_LIBRARY_PATH='' ldd "$out/familyseer" | awk '$2 == "=>" && $3 ~ /^\// { print
   strip --strip-unneeded "$out/lib/$soname"
 done
 
-for file in libseer_rt.a libseer_rt_device.a libseer_stub_c.so libseer_stub_pthread.so libseer_stub_dl.so familyseer-runner; do
+for file in libseer_rt.a libseer_rt_device.a libseer_stub_c.so libseer_stub_pthread.so libseer_stub_dl.so libseer_stub_m.so familyseer-runner; do
   cp "$build/$file" "$out/"
 done
 for file in "$build"/*/libseer_rt.a; do  # for processors that are not this machine's

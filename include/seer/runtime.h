@@ -82,10 +82,10 @@ typedef struct {
 
 typedef struct {
   const char *name;  // of the step
-  // "kernel", "copy", "view", "host", "loop", "branch", "fail"; "images": the steps behind it, as
-  // far as its own name says, run for each image of a batch (their times are those of all images);
-  // of libraries with a device also "upload" and "download", and times of kernels and copies are by
-  // the device's clock
+  // "kernel", "copy", "view", "host", "custom" (an operator of operator.h), "loop", "branch",
+  // "fail"; "images": the steps behind it, as far as its own name says, run for each image of a
+  // batch (their times are those of all images); of libraries with a device also "upload" and
+  // "download", and times of kernels and copies are by the device's clock
   const char *kind;
   // where its schedule comes from: "plain", "untuned", "tuned", "elsewhere", "similar", "sibling",
   // "random"

@@ -14,6 +14,7 @@
 #include "cli/opt_forms.h"
 #include "code/dump.h"
 #include "front/bind.h"
+#include "front/custom/custom.h"
 #include "front/front.h"
 #include "front/limit.h"
 
@@ -106,6 +107,7 @@ static seer_status opt_graph(
     }
     if (!is_resolved) {
       const char *notice, *shapes;
+      SEER_TRY(seer_custom_open(context, graph));
       SEER_TRY(seer_graph_bind(context, graph));
       SEER_TRY(seer_cli_one_shape(context, &shapes));
       SEER_TRY(seer_front_resolve(graph, shapes, &notice));

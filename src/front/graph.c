@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "front/custom/custom.h"
 
 seer_graph *seer_graph_create(seer_arena *arena, const char *name) {
   seer_graph *graph = SEER_NEW(arena, seer_graph);
@@ -52,6 +53,7 @@ seer_graph *seer_graph_copy(const seer_graph *graph) {
 
 void seer_graph_close(seer_graph *graph) {
   seer_recover_disown(&graph->owned);
+  seer_custom_close(graph);
   for (size_t k = 0; k < graph->n_map; k++) seer_os_unmap(&graph->map[k]);
   graph->n_map = 0;
 }

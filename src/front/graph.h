@@ -187,6 +187,7 @@ typedef struct seer_graph {
   int64_t opset;  // of ai.onnx, as the file says (0: not from a file)
   const char *producer;
   seer_missing_list missing;  // filled by resolving that fails: UNSUPPORTED
+  struct seer_custom *custom;  // operators of users (front/custom/custom.h); NULL: none
 } seer_graph;
 
 seer_graph *seer_graph_create(seer_arena *arena, const char *name);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "front/bind.h"
+#include "front/custom/custom.h"
 #include "front/images.h"
 #include "front/limit.h"
 #include "front/pass/literal.h"
@@ -111,7 +112,8 @@ typedef struct {
 static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
   SEER_TRY(read_model(
       l->context, l->source, input_shapes(l->context, 0), l->builtin, NULL, l->arena, out_graph));
-  seer_status status = seer_graph_bind(l->context, *out_graph);
+  seer_status status = seer_custom_open(l->context, *out_graph);
+  if (!status) status = seer_graph_bind(l->context, *out_graph);
   if (!status) status = seer_graph_share(l->context, *out_graph);
   if (!status) return SEER_OK;
   seer_graph_close(*out_graph);

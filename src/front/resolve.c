@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "front/custom/custom.h"
 #include "front/expand/expand.h"
 #include "front/limit.h"
 #include "front/pass/pass.h"
@@ -30,6 +31,12 @@ static const char *full_type(const seer_node *node, seer_arena *arena) {
                          : node->op_type;
 }
 
+// Familyseer's own first. `root`: has those of users.
+static const seer_op_desc *find_op(const seer_graph *root, const seer_node *node) {
+  const seer_op_desc *op = seer_op_find(node->domain, node->op_type, node->opset);
+  return op ? op : seer_custom_find(root, node->domain, node->op_type);
+}
+
 typedef struct {
   seer_text text;
   uint32_t n, n_needed;  // not needed: in a side of an If, which may never be taken
@@ -53,7 +60,7 @@ static void list_missing(
   for (uint32_t k = 1; k < graph->n_node; k++) {
     seer_node *node = &graph->node[k];
     if (node->is_dead) continue;
-    node->op = seer_op_find(node->domain, node->op_type, node->opset);
+    node->op = find_op(list->root, node);
     bool is_body_needed = is_needed && !(node->op && node->op->takes_one_body);
     for (uint32_t a = 0; a < node->n_attr; a++) {
       if (node->attr[a].kind == SEER_ATTR_GRAPH)
@@ -80,8 +87,10 @@ static seer_status look_up_operators(seer_graph *graph, seer_arena *scratch) {
     graph->missing.n = 0;
     return SEER_OK;
   }
-  return SEER_FAIL(UNSUPPORTED, "%u node%s operators that are not supported:%s", list.n,
-      list.n == 1 ? " uses" : "s use", list.text.data);
+  return SEER_FAIL(UNSUPPORTED,
+      "%u node%s operators that are not supported:%s\n  --operators takes your own C functions for "
+      "them (seer/operator.h)",
+      list.n, list.n == 1 ? " uses" : "s use", list.text.data);
 }
 
 static seer_status check_operands(const seer_graph *graph, const seer_node *node) {
@@ -104,7 +113,7 @@ static seer_status check_operands(const seer_graph *graph, const seer_node *node
   for (uint32_t k = 0; k < op->n_in_min; k++) {
     if (node->in[k].i == 0) return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
   }
-  for (uint32_t k = 0; k < node->n_attr; k++) {
+  for (uint32_t k = 0; k < node->n_attr && !seer_custom_of(node); k++) {
     if (!is_listed(op->attrs ? op->attrs : "", node->attr[k].name)) {
       return SEER_FAIL(INVALID, "attribute '%s' is unknown; %s knows: %s", node->attr[k].name,
           op->name, op->attrs && op->attrs[0] ? op->attrs : "none");
@@ -343,7 +352,7 @@ static seer_status resolve_added(seer_expand *e) {
     return SEER_FAIL(UNSUPPORTED, "with its parts the network has more than %d nodes", MAX_NODES);
   for (uint32_t end = (uint32_t)graph->n_node; e->next < end; e->next++) {
     seer_node *node = &graph->node[e->next];
-    if (!node->op) node->op = seer_op_find(node->domain, node->op_type, node->opset);
+    if (!node->op) node->op = find_op(graph, node);
     if (!node->op)
       return SEER_FAIL(UNSUPPORTED, "its part '%s', %s (opset %d), is not supported", node->name,
           full_type(node, e->scratch), node->opset);

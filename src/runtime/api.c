@@ -32,6 +32,7 @@ static seer_model_source source_here(void) {
       .n_blob_bytes = seer_plan_blob_bytes,
       .kernels = seer_plan_kernels,
       .blob_hash = &seer_plan_blob_hash,
+      .operators = seer_plan_operators,  // NULL: it has none
       .runner = &seer_plan_runner ? seer_plan_runner : NULL,
   };
 }

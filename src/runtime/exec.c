@@ -8,6 +8,7 @@
 
 #include "runtime/fork.h"
 #include "runtime/host.h"
+#include "runtime/host/custom.h"
 #include "runtime/runner.h"
 #include "runtime/session.h"
 
@@ -222,6 +223,12 @@ static seer_rt_code refuse_fault(
 static seer_rt_code run_host(seer_session *session, const seer_plan_step *step) {
   const seer_bound_plan *at = session->selected;
   const seer_plan_host *host = &at->of->host[step->first_phase];
+  seer_pool_fault fault;
+  if (host->function == SEER_HOST_CUSTOM) {
+    seer_rt_code code = SEER_RT_OK;
+    bool is_done = seer_rt_custom_run(session, step, &code, &fault);
+    return is_done ? code : refuse_fault(session, step, &fault);
+  }
   seer_host_tensor tensor[SEER_HOST_MAX_TENSORS];
   for (uint32_t i = 0; i < host->n_in + host->n_out; i++) {
     const seer_plan_tensor *from = &at->of->tensor[host->first_tensor + i];
@@ -242,7 +249,6 @@ static seer_rt_code run_host(seer_session *session, const seer_plan_step *step) 
       .scratch = host->scratch_arg ? at->buffer[host->scratch_arg - 1] : NULL,
       .thread_scratch = at->scratch,
       .thread_stride = at->scratch_stride};
-  seer_pool_fault fault;
   if (seer_host_run(&call, session->pool, session->times, &fault)) return SEER_RT_OK;
   return refuse_fault(session, step, &fault);
 }

@@ -27,6 +27,8 @@ typedef struct {
   uint64_t n_weight_bytes;
   int verify_hash;
   const uint64_t *blob_hash;  // XXH3 of the blob; NULL: not known
+  // kept; tables of operators, NULL behind the last; NULL: there are none
+  const struct seer_operator_table *const *operators;
   const struct seer_runner *runner;  // kept; NULL: there is none
   uint32_t device;  // its number; runner.h
 } seer_model_source;
@@ -109,6 +111,7 @@ typedef struct {
   const seer_plan_arg *arg;
   const seer_plan_phase *phase;
   const seer_plan_host *host;
+  struct seer_rt_custom *custom;  // by host call; NULL: none is an operator of a user's
   const seer_plan_tensor *tensor;
   const seer_plan_size *size;
   const seer_plan_loop *loop;

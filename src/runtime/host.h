@@ -56,6 +56,9 @@ typedef enum {
   SEER_HOST_RUNNING,
   // x -> y of the same bounds, and of a type with as many bytes: x's bytes. Neither is bool.
   SEER_HOST_BITS,
+  // An operator of a user's (runtime/host/custom.h): as many tensors as it has.  param 0: offset in
+  // the plan of its seer_plan_custom. None of the functions here, and not for seer_host_run.
+  SEER_HOST_CUSTOM,
   SEER_HOST_COUNT
 } seer_host_function;
 

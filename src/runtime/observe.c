@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/host.h"
 #include "runtime/runner.h"
 #include "runtime/session.h"
 
@@ -21,8 +22,8 @@ typedef struct {
   seer_image_times image;
 } clocks;
 
-static const char *step_kind_name(uint32_t kind) {
-  switch ((seer_plan_step_kind)kind) {
+static const char *step_kind_name(const seer_rt_set *of, const seer_plan_step *step) {
+  switch ((seer_plan_step_kind)step->kind) {
     case SEER_PLAN_KERNEL:
     case SEER_PLAN_LAUNCH:
       return "kernel";
@@ -36,7 +37,7 @@ static const char *step_kind_name(uint32_t kind) {
     case SEER_PLAN_DOWNLOAD:
       return "download";
     case SEER_PLAN_HOST:
-      return "host";
+      return of->host[step->first_phase].function == SEER_HOST_CUSTOM ? "custom" : "host";
     case SEER_PLAN_LOOP:
       return "loop";
     case SEER_PLAN_BRANCH:
@@ -67,7 +68,7 @@ static seer_step_info describe(const seer_rt_set *of, uint32_t i) {
   const seer_plan_step *step = &of->step[i];
   return (seer_step_info){
       .name = of->strings + step->name_string,
-      .kind = step_kind_name(step->kind),
+      .kind = step_kind_name(of, step),
       .source = of->strings + step->source_string,
       .flops = step->flops,
   };
@@ -263,7 +264,7 @@ seer_rt_code seer_session_show(seer_session *session, uint32_t i) {
     const seer_made_value value = {.struct_bytes = sizeof value,
         .step = (int32_t)i,
         .step_name = of->strings + of->step[i].name_string,
-        .step_kind = step_kind_name(of->step[i].kind),
+        .step_kind = step_kind_name(of, &of->step[i]),
         .name = of->strings + made->name_string,
         .onnx_dtype = made->onnx_dtype,
         .rank = made->rank,

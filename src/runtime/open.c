@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/cpu.h"
+#include "runtime/host/custom.h"
 #include "runtime/runner.h"
 #include "runtime/weights.h"
 
@@ -173,7 +174,9 @@ seer_rt_code seer_rt_open(
     seer_rt_close(model);
     return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for the model");
   }
-  code = seer_weights_open(model, source, message, message_bytes);
+  for (uint32_t s = 0; code == SEER_RT_OK && s < n_set; s++)
+    code = seer_rt_custom_open(source, &model->set[s], message, message_bytes);
+  if (code == SEER_RT_OK) code = seer_weights_open(model, source, message, message_bytes);
   if (code == SEER_RT_OK && model->set[0].plan->device_offset != 0) {
     model->runner = source->runner;
     code = model->runner->open(model, source->device, message, message_bytes);
@@ -190,7 +193,10 @@ void seer_rt_close(seer_model *model) {
   if (!model) return;
   if (model->runner) model->runner->close(model);
   seer_rt_pages_free(model->owned, model->n_owned_bytes);
-  for (uint32_t s = 0; s < model->n_set; s++) free(model->set[s].io);
+  for (uint32_t s = 0; s < model->n_set; s++) {
+    seer_rt_custom_close(&model->set[s]);
+    free(model->set[s].io);
+  }
   free(model->set);
   free(model);
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/exec.h"
 #include "runtime/host.h"
+#include "runtime/host/custom.h"
 
 // Sizes above this are refused: sums of a few of them cannot overflow.
 #define MAX_BYTES ((uint64_t)1 << 46)
@@ -206,6 +207,7 @@ static const char *check_host(const seer_plan_header *h, const seer_plan_arg *ar
   for (uint32_t i = 0; i < host->n_out; i++)
     if (out[i].onnx_dtype && !is_written(&args[out[i].arg]))
       return "a host call writes what may only be read";
+  if (host->function == SEER_HOST_CUSTOM) return seer_rt_custom_check(h, host, in);
   return seer_host_check(host, in, out,
       (seer_host_room){.shared = scratch ? scratch->n_bytes : 0, .thread = h->scratch_bytes});
 }

@@ -144,6 +144,21 @@ typedef struct {
   int64_t param[4];
 } seer_plan_host;
 
+// What a call of an operator of a user's is about (runtime/host/custom.h): at a multiple of 8 in
+// the plan, where the call's param[0] says.
+typedef struct {
+  uint32_t table, index;  // of those that the library is linked with; in it
+  uint32_t domain_string, name_string;  // that entry's
+  uint32_t n_attribute, reserved;  // seer_plan_attribute, right behind this
+} seer_plan_custom;
+
+typedef struct {
+  uint32_t name_string;
+  int32_t kind;  // seer/operator.h has them
+  uint32_t n;
+  uint32_t offset;  // in the plan, a multiple of 8: int64_t[n], float[n], or uint32_t[n] of strings
+} seer_plan_attribute;
+
 // Output `output` has in dimension `dim` as many elements as argument `arg` says (i64).
 typedef struct {
   uint32_t output, dim, arg;
@@ -252,6 +267,10 @@ extern void (*const seer_plan_kernels[])(void *const *buffers, uint32_t part);
 // What runs kernels on devices (runtime/runner.h): linked into libraries that have a device, and
 // defined in those alone.
 extern const struct seer_runner *const seer_plan_runner __attribute__((weak, visibility("hidden")));
+
+// Tables of operators of users, NULL behind the last: in libraries that have such operators.
+extern const struct seer_operator_table *const seer_plan_operators[]
+    __attribute__((weak, visibility("hidden")));
 
 // Bounds of everything; returns NULL if sound, else what is wrong. For tests.
 const char *seer_plan_check(const void *blob, uint64_t n_bytes);

@@ -66,7 +66,7 @@ def follow_page():
             path = os.path.relpath(os.path.join(folder, name), here)
             assert path == "README.md" or f"]({path})" in page, f"the page does not name {path}"
     blocks = re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)
-    assert len(blocks) == 5, f"{len(blocks)} blocks of commands"
+    assert len(blocks) == 6, f"{len(blocks)} blocks of commands"
     for block in blocks:
         if "qemu-aarch64" in block and not can_cross:
             print("no compiler, libc or qemu for aarch64: that example is left out")

@@ -92,7 +92,7 @@ def contents(build, licence_of_xgboost, version):
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             if re.fullmatch(r"libseer_rt(_device)?\.a|libseer_stub_\w+\.so", name):
                 yield f"{into}/{name}", read(os.path.join(folder, name)), False
-    for name in ("familyseer.h", "familyseer.hpp", "runtime.h"):
+    for name in ("familyseer.h", "familyseer.hpp", "operator.h", "runtime.h"):
         yield f"{package}/include/seer/{name}", read(os.path.join(ROOT, "include", "seer", name)), False
     yield f"{package}/_runtime.py", read(os.path.join(ROOT, "python", "familyseer.py")), False
     modules = os.path.join(ROOT, "python", "package")

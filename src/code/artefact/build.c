@@ -8,26 +8,27 @@
 #include "base/recover.h"
 #include "code/artefact/internal.h"
 #include "code/dump.h"
+#include "front/custom/custom.h"
 #include "front/limit.h"
 
 static const seer_build_form forms[] = {
     [SEER_BUILD_LIBRARY] = {"model.so", "LLVM", seer_build_can_link, seer_build_begin_objects,
-        seer_build_end_objects, seer_build_object_kernel, seer_build_link, NULL},
+        seer_build_end_objects, seer_build_object_kernel, seer_build_link, NULL, true},
     [SEER_BUILD_OBJECT] = {"model.o", "LLVM", seer_build_can_link, seer_build_begin_objects,
-        seer_build_end_objects, seer_build_object_kernel, seer_build_relink, NULL},
+        seer_build_end_objects, seer_build_object_kernel, seer_build_relink, NULL, true},
     [SEER_BUILD_SOURCE] = {"Makefile", "C", seer_build_can_write, NULL, NULL,
-        seer_build_source_kernel, seer_build_sources, seer_build_tidy_sources},
+        seer_build_source_kernel, seer_build_sources, seer_build_tidy_sources, false},
 };
 
 // The same of GPUs. `check` NULL: there is none.
 static const seer_build_form device_forms[] = {
     [SEER_BUILD_LIBRARY] = {"model.so", "the device's compiler", seer_build_can_use_device,
         seer_build_begin_device, seer_build_end_device, seer_build_device_kernel, seer_build_link,
-        NULL},
+        NULL, true},
     [SEER_BUILD_OBJECT] = {"model.o", "the device's compiler", seer_build_can_use_device,
         seer_build_begin_device, seer_build_end_device, seer_build_device_kernel, seer_build_relink,
-        NULL},
-    [SEER_BUILD_SOURCE] = {"Makefile", NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+        NULL, true},
+    [SEER_BUILD_SOURCE] = {"Makefile", NULL, NULL, NULL, NULL, NULL, NULL, NULL, false},
 };
 
 static seer_status find_form(
@@ -36,6 +37,16 @@ static seer_status find_form(
   if ((*out)->check) return SEER_OK;
   return SEER_FAIL(
       UNSUPPORTED, "libraries for GPUs are not written as C yet: --emit so, obj or kernels");
+}
+
+// Of a network that has such operators, those of users; else NULL.
+static const seer_custom *find_custom(const seer_network *network) {
+  for (uint32_t s = 0; s < network->n_set; s++) {
+    const seer_graph *graph = network->set[s]->graph;
+    for (uint32_t k = 1; k < graph->n_node; k++)
+      if (!graph->node[k].is_dead && seer_custom_of(&graph->node[k])) return graph->custom;
+  }
+  return NULL;
 }
 
 static void log_phase(const seer_context *context, const char *what, uint64_t *start) {
@@ -148,6 +159,10 @@ static seer_status build_into(build *b) {
   const seer_build_form *form = b->scope.form;
   seer_arena *arena = b->arena;
   uint64_t start = seer_os_now_ns();
+  const seer_custom *custom = find_custom(network);
+  if (custom && !form->takes_objects)
+    return SEER_FAIL(UNSUPPORTED,
+        "operators of --operators are objects, and --emit c writes C: --emit so or obj");
   SEER_TRY(check_mode(b));
   SEER_TRY(seer_build_kernels(&b->scope, b->choice, b->packs, arena, &b->kernels));
   log_phase(context, "kernels", &start);
@@ -161,6 +176,7 @@ static seer_status build_into(build *b) {
   seer_built_library library;
   SEER_TRY(join_plans(plan, network->n_set, json, arena, &library));
   library.name = network->graph->name;
+  library.custom = custom;
   SEER_TRYF(form->finish(context, &b->kernels, &library, &b->files), "making %s", form->file);
   log_phase(context, "link", &start);
   SEER_TRY(seer_graph_check_files(network->graph));

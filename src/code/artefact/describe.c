@@ -6,6 +6,7 @@
 #include "code/artefact/internal.h"
 #include "front/bind.h"
 #include "front/bind/literal.h"
+#include "front/custom/custom.h"
 
 static const char *c_type(seer_dtype dtype) {
   switch (dtype) {
@@ -155,6 +156,14 @@ static void put_kernel(seer_text *text, const seer_step *step, const seer_kernel
   seer_text_put(text, "]}");
 }
 
+static void put_custom(seer_text *text, const seer_node *node) {
+  seer_text_put(text, ", \"kind\": \"custom\", \"domain\": ");
+  put_json(text, node->domain);
+  seer_text_put(text, ", \"function\": ");
+  put_json(text, node->op_type);
+  seer_text_put(text, "}");
+}
+
 static void put_steps(seer_text *text, const seer_network *network,
     const seer_built_kernels *kernels, const uint32_t *kernel_of_step) {
   seer_text_put(text, "  \"steps\": [");
@@ -167,6 +176,11 @@ static void put_steps(seer_text *text, const seer_network *network,
         seer_text_put(text, ", \"kind\": \"view\"}");
         break;
       case SEER_STEP_HOST:
+        if (seer_custom_of(seer_step_node(network->graph, step))) {
+          put_custom(text, seer_step_node(network->graph, step));
+          break;
+        }
+        // fall through
       // "LoopBegin" and "LoopEnd": as who reads it has always found them
       case SEER_STEP_LOOP_BEGIN:
       case SEER_STEP_LOOP_END:

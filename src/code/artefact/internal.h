@@ -68,6 +68,7 @@ typedef struct {
   // (optional) After all files are in place: removes those of an earlier build that are none of
   // this one.
   seer_status (*tidy)(const seer_built_files *files, const char *out_dir);
+  bool takes_objects;  // of users: operators
 } seer_build_form;
 
 // What is built, and how.
@@ -108,6 +109,7 @@ struct seer_built_library {
   uint64_t n_bytes, hash;  // XXH3
   uint32_t n_phase;
   const char **phase_symbol;
+  const struct seer_custom *custom;  // operators of users that are to be linked; NULL: it has none
 };
 
 // ---- link.c: model.so and model.o, and the kernels in them. As seer_build_form has them.

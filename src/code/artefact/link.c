@@ -8,18 +8,10 @@
 #include "base/recover.h"
 #include "code/artefact/internal.h"
 #include "code/llvm/llvm.h"
+#include "front/custom/custom.h"
 #include "runtime/cpu.h"
 #include "setup/isa.h"
-
-#ifndef SEER_BUILD_DIR
-#define SEER_BUILD_DIR "."
-#endif
-#ifndef SEER_INSTALL_LIBDIR
-#define SEER_INSTALL_LIBDIR "/usr/local/lib/familyseer"
-#endif
-#ifndef SEER_LLD
-#define SEER_LLD "/usr/bin/ld.lld-19"
-#endif
+#include "setup/linker.h"
 
 static seer_status llvm_fail(char *message, const char *what) {
   seer_status status = SEER_FAIL(INTERNAL, "%s: %s", what, message ? message : "unknown");
@@ -33,6 +25,20 @@ static void add_number(LLVMModuleRef module, const char *symbol, uint64_t number
   LLVMSetInitializer(global, LLVMConstInt(wide, number, false));
   LLVMSetGlobalConstant(global, true);
   LLVMSetVisibility(global, LLVMHiddenVisibility);
+}
+
+// NULL behind the last.
+static void add_operators(LLVMModuleRef module, const seer_custom *custom, seer_arena *arena) {
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(LLVMGetModuleContext(module), 0);
+  const uint32_t n = custom->n_object;
+  LLVMValueRef *entry = SEER_NEW_ARRAY(arena, LLVMValueRef, n + 1);
+  for (uint32_t k = 0; k < n; k++)
+    entry[k] = LLVMAddGlobal(module, pointer, custom->object[k].symbol);
+  entry[n] = LLVMConstNull(pointer);
+  LLVMValueRef table = LLVMAddGlobal(module, LLVMArrayType2(pointer, n + 1), "seer_plan_operators");
+  LLVMSetInitializer(table, LLVMConstArray2(pointer, entry, n + 1));
+  LLVMSetGlobalConstant(table, true);
+  LLVMSetVisibility(table, LLVMHiddenVisibility);
 }
 
 // An object with the blob (in read-only data) and the table of kernels (relocated, then read-only).
@@ -73,6 +79,7 @@ static seer_status emit_plan(const char *triple, bool has_device, const seer_bui
   LLVMSetGlobalConstant(table, true);
   LLVMSetVisibility(table, LLVMHiddenVisibility);
 
+  if (library->custom) add_operators(module, library->custom, arena);
   if (has_device) {
     LLVMValueRef runner = LLVMAddGlobal(module, pointer, "seer_plan_runner");
     LLVMValueRef row = LLVMAddGlobal(module, byte, "seer_device_runner");
@@ -109,88 +116,6 @@ static seer_status emit_plan(const char *triple, bool has_device, const seer_bui
   return status;
 }
 
-// The archive for processors of `isa`: beside this program or library (a build folder), in the
-// installation that it is in (bin/familyseer, lib/libfamilyseer.so), where the build or the
-// installation put it. That for other processors than this program's is there in a folder of their
-// name. NULL: there is none.
-static const char *find_archive(seer_isa isa, const char *name, seer_arena *arena) {
-  seer_cpu_facts here;
-  seer_cpu_read(&here);
-  const char *self = NULL, *folder[4] = {NULL};
-  if (strcmp(seer_isa_name(isa), here.architecture) != 0)
-    name = seer_os_path_join(arena, seer_isa_name(isa), name);
-  bool is_library;
-  seer_status status = seer_os_self_path(arena, &self, &is_library);
-  if (!status) {
-    folder[0] = seer_os_path_dir(arena, self);
-    folder[1] =
-        seer_os_path_join(arena, folder[0], is_library ? "familyseer" : "../lib/familyseer");
-  }
-  seer_status_free(status);
-  folder[2] = SEER_BUILD_DIR;
-  folder[3] = SEER_INSTALL_LIBDIR;
-  for (uint32_t i = 0; i < SEER_COUNT_OF(folder); i++) {
-    const char *path = folder[i] ? seer_os_path_join(arena, folder[i], name) : NULL;
-    if (path && seer_os_exists(path)) return path;
-  }
-  return NULL;
-}
-
-static seer_status find_first(
-    const char *const *paths, uint32_t n, const char *what, const char **out_path) {
-  for (uint32_t i = 0; i < n; i++) {
-    if (!seer_os_exists(paths[i])) continue;
-    *out_path = paths[i];
-    return SEER_OK;
-  }
-  return SEER_FAIL(NOT_FOUND, "%s is not installed", what);
-}
-
-static const char *const linkers[] = {SEER_LLD, "/usr/bin/ld.lld-19", "/usr/lib/llvm-19/bin/ld.lld",
-    "/usr/bin/ld.lld", "/usr/local/bin/ld.lld"};
-
-// The linker beside this program (make portable brings it), else the one that is installed.
-static seer_status find_linker(seer_arena *arena, const char **out_path) {
-  const char *self = NULL;
-  seer_status status = seer_os_self_path(arena, &self, &(bool){false});
-  if (!status) *out_path = seer_os_path_join(arena, seer_os_path_dir(arena, self), "ld.lld");
-  const bool is_beside = !status && seer_os_exists(*out_path);
-  seer_status_free(status);
-  if (is_beside) return SEER_OK;
-  return find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", out_path);
-}
-
-// Libraries made of src/runtime/libc.inc, beside the archive: the names that the runtime may call,
-// without the symbol versions of the libc that this machine happens to have.
-static const char *const stubs[] = {
-    "libseer_stub_c.so", "libseer_stub_pthread.so", "libseer_stub_dl.so"};
-
-static seer_status find_stub(
-    const char *archive, const char *name, seer_arena *arena, const char **out_path) {
-  *out_path = seer_os_path_join(arena, seer_os_path_dir(arena, archive), name);
-  if (seer_os_exists(*out_path)) return SEER_OK;
-  return SEER_FAIL(
-      NOT_FOUND, "%s (what model.so is linked against) is not beside %s", name, archive);
-}
-
-static seer_status run_linker(const char *const *argv, const char *log_path, seer_arena *arena) {
-  seer_os_spawn_options options = {.argv = argv, .stdout_path = log_path, .stderr_path = log_path};
-  seer_os_process process = {0};
-  SEER_TRY(seer_os_spawn(&options, &process));
-  bool is_done = false;
-  int exit_status = 0;
-  seer_status status = seer_os_wait(&process, (uint64_t)300 * 1000000000u, &is_done, &exit_status);
-  seer_os_kill(&process);
-  if (status) return status;
-  if (!is_done) return SEER_FAIL(TIMEOUT, "%s took more than 5 minutes", argv[0]);
-  if (exit_status == 0) return SEER_OK;
-  char *log = NULL;
-  size_t n = 0;
-  seer_status read = seer_os_read_file(log_path, arena, 1 << 20, &log, &n);
-  seer_status_free(read);
-  return SEER_FAIL(INTERNAL, "%s ended with status %d: %s", argv[0], exit_status, log ? log : "");
-}
-
 // What a library is linked for, and with.
 typedef struct {
   const char *triple;  // of the processors that it runs on: the host's, where kernels are a GPU's
@@ -214,8 +139,8 @@ static seer_status need_archive(const seer_target *target, seer_arena *arena, li
   if (!seer_isa_of(out->triple, &isa))
     return SEER_FAIL(UNSUPPORTED,
         "no model.so can be linked for %s: it is none of x86_64, aarch64 and riscv64", out->triple);
-  out->archive = find_archive(isa, "libseer_rt.a", arena);
-  if (out->has_device) out->device_archive = find_archive(isa, "libseer_rt_device.a", arena);
+  out->archive = seer_linker_archive(isa, "libseer_rt.a", arena);
+  if (out->has_device) out->device_archive = seer_linker_archive(isa, "libseer_rt_device.a", arena);
   if (out->archive && (!out->has_device || out->device_archive)) return SEER_OK;
   return SEER_FAIL(NOT_FOUND,
       "no model.so can be linked for %s here: the runtime that goes into it (%s for %s) is neither "
@@ -264,9 +189,10 @@ typedef struct {
 
 static void put(command_line *line, const char *argument) { line->argv[line->n++] = argument; }
 
-static command_line begin(
-    const seer_built_kernels *kernels, const char *program, seer_arena *arena) {
-  command_line line = {SEER_NEW_ARRAY(arena, const char *, kernels->n + 32), 0};
+static command_line begin(const seer_built_kernels *kernels, const seer_built_library *library,
+    const char *program, seer_arena *arena) {
+  const uint32_t n_object = kernels->n + (library->custom ? library->custom->n_object : 0);
+  command_line line = {SEER_NEW_ARRAY(arena, const char *, n_object + 40), 0};
   put(&line, program);
   return line;
 }
@@ -289,6 +215,12 @@ static seer_status put_inputs(command_line *line, const linked_for *with,
     SEER_TRY(seer_os_write_file(path, kernel->object, kernel->n_object_bytes));
     put(line, path);
   }
+  for (uint32_t k = 0; library->custom && k < library->custom->n_object; k++) {
+    const seer_custom_object *given = &library->custom->object[k];
+    const char *path = seer_arena_printf(arena, "%s/operators%u.o", work_dir, k);
+    SEER_TRY(seer_os_write_file(path, given->data, given->n_bytes));
+    put(line, path);
+  }
   if (with->has_device) put(line, with->device_archive);
   put(line, with->archive);
   return SEER_OK;
@@ -302,19 +234,23 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
   const char *linker = NULL;
   linked_for with;
   SEER_TRY(need_archive(target, arena, &with));
-  SEER_TRY(find_linker(arena, &linker));
+  SEER_TRY(seer_linker_find(arena, &linker));
   const char *script = seer_os_path_join(arena, work_dir, "exports");
   static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
   SEER_TRY(seer_os_write_file(script, exports, sizeof exports - 1));
   const char *const flags[] = {"-shared", "-o", so_path, "--build-id=none", "--gc-sections",
       "--strip-debug", "--hash-style=gnu", "--threads=1", "--no-undefined", "-z", "now", "-z",
       "noexecstack", "-soname", "model.so", "--version-script", script};
-  command_line line = begin(kernels, linker, arena);
+  command_line line = begin(kernels, library, linker, arena);
   for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
   SEER_TRY(put_inputs(&line, &with, kernels, library, work_dir, arena));
-  for (uint32_t i = 0; i < SEER_COUNT_OF(stubs); i++)
-    SEER_TRY(find_stub(with.archive, stubs[i], arena, &line.argv[line.n++]));
-  return run_linker(line.argv, seer_os_path_join(arena, work_dir, "log"), arena);
+  SEER_TRY(seer_linker_stubs(with.archive, arena, &line.argv[line.n]));
+  line.n += SEER_LINKER_STUBS;
+  if (library->custom) {  // who calls no maths does not need libm
+    put(&line, "--as-needed");
+    SEER_TRY(seer_linker_maths(with.archive, arena, &line.argv[line.n++]));
+  }
+  return seer_linker_run(line.argv, seer_os_path_join(arena, work_dir, "log"), arena);
 }
 
 static const char *const copiers[] = {"/usr/bin/llvm-objcopy-19",
@@ -330,16 +266,17 @@ seer_status seer_build_relink(const seer_context *context, const seer_built_kern
   const char *linker = NULL, *copier = NULL;
   linked_for with;
   SEER_TRY(need_archive(target, arena, &with));
-  SEER_TRY(find_linker(arena, &linker));
-  SEER_TRY(find_first(copiers, SEER_COUNT_OF(copiers), "llvm-objcopy (package llvm-19)", &copier));
+  SEER_TRY(seer_linker_find(arena, &linker));
+  SEER_TRY(seer_linker_first(
+      copiers, SEER_COUNT_OF(copiers), "llvm-objcopy (package llvm-19)", &copier));
   const char *const flags[] = {
       "-r", "-o", object_path, "--build-id=none", "--strip-debug", "--threads=1"};
-  command_line line = begin(kernels, linker, arena);
+  command_line line = begin(kernels, library, linker, arena);
   for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
   SEER_TRY(put_inputs(&line, &with, kernels, library, work_dir, arena));
   const char *log = seer_os_path_join(arena, work_dir, "log");
-  SEER_TRY(run_linker(line.argv, log, arena));
+  SEER_TRY(seer_linker_run(line.argv, log, arena));
   const char *const localise[] = {
       copier, "--localize-hidden", "--keep-global-symbol=seer_model_v1", object_path, NULL};
-  return run_linker(localise, log, arena);
+  return seer_linker_run(localise, log, arena);
 }

@@ -10,6 +10,7 @@
 const char *seer_emit_why_host(const seer_step *step) {
   switch (step->kind) {
     case SEER_STEP_HOST:
+      // or an operator of a user's, which is C
       return "only data says how large its result is, or in which order it is made: a function of "
              "the runtime";
     case SEER_STEP_LOOP_BEGIN:

@@ -56,15 +56,30 @@ static void put_params(seer_plan_host *host, const seer_node *node, seer_arena *
   }
 }
 
+// Its attributes are of any kind: they are put where the call says (custom.c).
+static void note_custom(seer_host_list *list, const seer_node *node) {
+  list->custom =
+      SEER_GROW(list->arena, seer_custom_call, list->custom, list->n_custom, &list->cap_custom);
+  list->custom[list->n_custom++] = (seer_custom_call){(uint32_t)list->n_host - 1, node};
+}
+
 seer_status seer_build_host(seer_host_list *list, const seer_value_args *args,
     const seer_node *node, seer_host_room *out_room) {
-  uint32_t n_in = node->op->n_host_in;
+  const bool is_custom = node->op->host == SEER_HOST_CUSTOM;
+  uint32_t n_in = is_custom ? node->n_in : node->op->n_host_in;
   seer_plan_host *host = put_call(list, (seer_host_function)node->op->host, n_in, node->n_out);
-  put_params(host, node, list->arena);
+  if (is_custom)
+    note_custom(list, node);
+  else
+    put_params(host, node, list->arena);
   for (uint32_t k = 0; k < n_in; k++)
     SEER_TRY(put_tensor(list, args, k < node->n_in ? node->in[k] : (seer_val){0}, UINT32_MAX));
   for (uint32_t k = 0; k < node->n_out; k++)
     SEER_TRY(put_tensor(list, args, node->out[k], UINT32_MAX));
+  if (is_custom) {
+    *out_room = (seer_host_room){0};
+    return seer_custom_scratch(args->graph, node, list->arena, &out_room->shared);
+  }
   const seer_plan_tensor *in = &list->tensor[host->first_tensor];
   *out_room = seer_host_scratch((seer_host_function)host->function, in, in + n_in, host->param);
   return SEER_OK;

@@ -3,6 +3,7 @@
 //   place.c    values -> where they live, and for how long
 //   memory.c   live intervals -> offsets
 //   host.c     host steps, sizes of outputs -> their parts of the plan
+//   custom.c   of host steps that are operators of users: attributes
 //   made.c     what each step leaves in memory -> its part of the plan
 //   sides.c    of what lies on a device: which copy of a value is good (sides.h)
 //   device.c   the plan's part about the device
@@ -14,6 +15,7 @@
 
 #include "base/roots.h"
 #include "code/plan/make.h"
+#include "front/custom/custom.h"
 #include "runtime/host.h"
 
 // ---- memory.c
@@ -91,6 +93,10 @@ bool seer_place_is_of_image(const seer_value_place *place);
 
 // ---- host.c: what the plan says of values whose sizes only a run knows
 typedef struct {
+  uint32_t host;  // of the list's
+  const seer_node *node;
+} seer_custom_call;
+typedef struct {
   seer_plan_host *host;
   size_t n_host, cap_host;
   seer_plan_tensor *tensor;
@@ -103,6 +109,8 @@ typedef struct {
   size_t n_branch, cap_branch;
   seer_plan_move *move;
   size_t n_move, cap_move;
+  seer_custom_call *custom;  // those that are operators of users
+  size_t n_custom, cap_custom;
   seer_arena *arena;
 } seer_host_list;
 // Puts an argument that stands for `value` into the plan, and returns its index.
@@ -132,6 +140,11 @@ SEER_MUST_USE seer_status seer_build_branch(
 // The elements in use do not stand at the start of the bound memory.
 bool seer_build_has_gaps(const seer_value *value);
 
+// ---- custom.c: into `blob`, before the list's calls are, which say where.
+typedef uint32_t (*seer_put_string)(void *user, const char *text);
+void seer_build_custom(
+    seer_host_list *list, seer_put_string put_string, void *user, seer_text *blob);
+
 // ---- made.c: what each step of the plan leaves in memory, for who looks at a run
 typedef struct {
   seer_plan_made *made;
@@ -158,7 +171,6 @@ typedef struct {
 void seer_build_launch(
     seer_launch_list *list, uint32_t module, uint32_t name_string, const seer_kernel_launch *as);
 void seer_build_move_on_device(seer_launch_list *list, bool is_on_device);
-typedef uint32_t (*seer_put_string)(void *user, const char *text);
 // Behind all strings but its own: `put` puts them. Sets the header's device_offset.
 //   kernels  whose images are listed, each kernel's as a module; NULL: the first plan has them
 void seer_build_device(const seer_launch_list *list, const seer_built_kernels *kernels,

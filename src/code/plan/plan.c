@@ -544,6 +544,7 @@ static void put_sections(builder *b, const seer_plan_io *io, const seer_built_ke
         (uint32_t)seer_text_put_aligned(blob, data, (size_t)(n) * sizeof *(data), 8); \
   } while (0)
   const seer_host_list *hosts = &b->hosts;
+  seer_build_custom(&b->hosts, put_string_of, b, blob);
   h->n_input = b->graph->n_input;
   PUT(b->step, b->n_step, n_step, step_offset);
   PUT(b->arg, b->n_arg, n_arg, arg_offset);

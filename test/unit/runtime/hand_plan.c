@@ -94,7 +94,7 @@ int hand_model_open(void **state) {
   static hand_weights weights;
   hand_plan_make(&plan, &weights);
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL, NULL, 0};
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL, NULL, NULL, 0};
   return seer_rt_open(&source, &hand_model, NULL, 0) != SEER_RT_OK;
 }
 

@@ -20,7 +20,7 @@ static const uint64_t n_bytes = HAND_N * sizeof(float);
 
 static void open_session(seer_pool *pool) {
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL, NULL, 0};
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL, NULL, NULL, 0};
   if (seer_rt_open(&source, &model, message, sizeof message) != SEER_RT_OK) fail_msg("%s", message);
   assert_int_equal(
       seer_rt_session_create(model, pool, &session, message, sizeof message), SEER_RT_OK);

@@ -79,7 +79,7 @@ static void one_side_runs(void **state) {
   char message[200];
   seer_model *model;
   seer_session *session;
-  seer_model_source source = {&plan, sizeof plan, kernels, NULL, NULL, 0, 0, NULL, NULL, 0};
+  seer_model_source source = {&plan, sizeof plan, kernels, NULL, NULL, 0, 0, NULL, NULL, NULL, 0};
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_OK);
   assert_int_equal(
       seer_rt_session_create(model, NULL, &session, message, sizeof message), SEER_RT_OK);

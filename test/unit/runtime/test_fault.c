@@ -68,7 +68,7 @@ static void each_allocation(void **state) {
   static uint8_t moved[sizeof weights + 8];
   memcpy(moved + 4, &weights, sizeof weights);
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, moved + 4, sizeof weights, 0, NULL, NULL, 0};
+      &plan, sizeof plan, hand_kernels, NULL, moved + 4, sizeof weights, 0, NULL, NULL, NULL, 0};
   int n_failed = 0;
   for (int n = 1; n < 100; n++) {
     until_fault = n;
@@ -104,7 +104,7 @@ static void no_allocation_in_a_run(void **state) {
   (void)state;
   hand_plan_make(&plan, &weights);
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 0, NULL, NULL, 0};
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 0, NULL, NULL, NULL, 0};
   seer_model *model = NULL;
   seer_session *session = NULL;
   assert_int_equal(seer_rt_open(&source, &model, NULL, 0), SEER_RT_OK);

@@ -76,7 +76,7 @@ static float x[N * LENGTH], y[N * LENGTH];
 static seer_session *open_session(seer_model **out_model, seer_pool *pool) {
   char message[200];
   seer_session *session;
-  seer_model_source source = {&plan, sizeof plan, kernels, NULL, NULL, 0, 0, NULL, NULL, 0};
+  seer_model_source source = {&plan, sizeof plan, kernels, NULL, NULL, 0, 0, NULL, NULL, NULL, 0};
   assert_int_equal(seer_rt_open(&source, out_model, message, sizeof message), SEER_RT_OK);
   assert_int_equal(
       seer_rt_session_create(*out_model, pool, &session, message, sizeof message), SEER_RT_OK);

@@ -21,8 +21,8 @@ static int setup(void **state) {
 }
 
 static seer_rt_code open_with(int verify, char *message, size_t n, seer_model **out) {
-  seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, verify, NULL, NULL, 0};
+  seer_model_source source = {&plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights,
+      verify, NULL, NULL, NULL, 0};
   return seer_rt_open(&source, out, message, n);
 }
 
@@ -132,7 +132,7 @@ static void weights_checked(void **state) {
   assert_int_equal(open_with(0, message, sizeof message, &model), SEER_RT_CORRUPT);
   hand_plan_make(&plan, &weights);
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights - 4, 0, NULL, NULL, 0};
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights - 4, 0, NULL, NULL, NULL, 0};
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
   assert_non_null(strstr(message, "cut short"));
   source.weights_path = "/nonexistent/weights.bin";
@@ -152,7 +152,8 @@ static void weights_from_a_file(void **state) {
   assert_true(fd >= 0);
   assert_int_equal(write(fd, &weights, sizeof weights), (ssize_t)sizeof weights);
   close(fd);
-  seer_model_source source = {&plan, sizeof plan, hand_kernels, path, NULL, 0, 1, NULL, NULL, 0};
+  seer_model_source source = {
+      &plan, sizeof plan, hand_kernels, path, NULL, 0, 1, NULL, NULL, NULL, 0};
   seer_model *model;
   char message[200];
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_OK);
@@ -187,7 +188,7 @@ static void other_plan(void **state) {
   seer_model *model;
   uint64_t hash = XXH3_64bits(&plan, sizeof plan);
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 0, NULL, NULL, 0};
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 0, NULL, NULL, NULL, 0};
   source.blob_hash = &hash;
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_OK);
   seer_rt_close(model);

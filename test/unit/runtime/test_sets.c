@@ -101,7 +101,7 @@ static void random_damage(void **state) {
 
 static seer_model *open_library(void) {
   seer_model_source source = {
-      library, n_library, kernels, NULL, &weights, sizeof weights, 1, NULL, NULL, 0};
+      library, n_library, kernels, NULL, &weights, sizeof weights, 1, NULL, NULL, NULL, 0};
   seer_model *model = NULL;
   char message[200];
   if (seer_rt_open(&source, &model, message, sizeof message) != SEER_RT_OK) fail_msg("%s", message);

@@ -84,7 +84,7 @@ static void runs(void **state) {
   char message[200];
   seer_model *model;
   seer_session *session;
-  seer_model_source source = {&plan, sizeof plan, NULL, NULL, NULL, 0, 0, NULL, NULL, 0};
+  seer_model_source source = {&plan, sizeof plan, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0};
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_OK);
   assert_int_equal(seer_rt_output(model, 0)->bounded, 2);
   assert_int_equal(seer_rt_output(model, 1)->bounded, 0);
