@@ -217,6 +217,27 @@ def weighted():
     fails({"x": x}, "step 'clip-y': an element of x is no number")
 
 
+def from_python():
+    """The wheel's module, in a process of its own: this one has the runtime's of that name."""
+    onnx.save(between(True), at("p.onnx"))
+    np.save(at("x.npy"), X)
+    code = f"""
+import package, numpy as np, familyseer as fs
+model = fs.compile({at("p.onnx")!r}, operators=[{OBJECT!r}], untuned_drafts=64, ignore_records=True)
+np.save({at("y.npy")!r}, model.run({{"x": np.load({at("x.npy")!r})}})["y"])
+try:
+    fs.compile({at("p.onnx")!r}, untuned_drafts=64, ignore_records=True)
+except fs.Error as problem:
+    print([o[0] for o in problem.operators], problem)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("['com.acme.Clip3']") and "--operators" in done.stdout, done.stdout
+    want = reference(between(False), {"x": X})["y"]
+    np.testing.assert_allclose(np.load(at("y.npy")), want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
+
+
 def fails(feeds, *words):
     try:
         answers(feeds)
@@ -296,4 +317,4 @@ def cross():
 
 
 OBJECT = build("ops", OPS)
-run_tests([(f.__name__, f) for f in (convolutions, loops, weighted, faults, objects, shapes, cross)])
+run_tests([(f.__name__, f) for f in (convolutions, loops, weighted, from_python, faults, objects, shapes, cross)])
