@@ -126,9 +126,9 @@ typedef struct seer_operator_table {
 
 // What the object exports: once in it, at file scope.
 extern SEER_OPERATOR_EXPORT const seer_operator_table seer_operators;
-#define SEER_OPERATORS(...)                                                               \
-  static const seer_operator seer_operator_list[] = {__VA_ARGS__};                        \
-  SEER_OPERATOR_EXPORT const seer_operator_table seer_operators = {SEER_OPERATOR_VERSION, \
+#define SEER_OPERATORS(...)                                          \
+  static const seer_operator seer_operator_list[] = {__VA_ARGS__};   \
+  const seer_operator_table seer_operators = {SEER_OPERATOR_VERSION, \
       (uint32_t)(sizeof seer_operator_list / sizeof *seer_operator_list), seer_operator_list};
 
 // ---- help for both functions

@@ -31,12 +31,13 @@ fi
 # Of each name the libc at hand still has a version from before 2.18.
 libc=$(ldd "$FAMILYSEER" | awk '$1 == "libc.so.6" {print $3}')
 if [ -n "$libc" ]; then
-  "$nm" -D --defined-only "$libc" | awk '{print $3}' | sed 's/@@*/ /' > has
+  { "$nm" -D --defined-only "$libc"; "$nm" -D --defined-only "$(dirname "$libc")/libm.so.6"; } | awk '{print $3}' | sed 's/@@*/ /' > has
+  sed -n 's/^SEER_LIBC([a-z]*, \(.*\))$/\1/p' "$SOURCE/src/runtime/operator_libc.inc" > of_operators
   while read -r name; do
     awk -v name="$name" '$1 == name && $2 ~ /^GLIBC_[0-9.]+$/ {
       split(substr($2, 7), v, "."); if (v[1] < 2 || (v[1] == 2 && v[2] <= 17)) found = 1
-    } END { exit !found }' has || fail "glibc 2.17 has no $name, which is in src/runtime/libc.inc"
-  done < listed
+    } END { exit !found }' has || fail "glibc 2.17 has no $name, which is in src/runtime/libc.inc or operator_libc.inc"
+  done <<< "$(cat listed of_operators)"
 fi
 
 command -v musl-gcc > /dev/null || { echo "skipped: musl-gcc (package musl-tools) is not installed"; exit 77; }

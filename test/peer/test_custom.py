@@ -238,6 +238,17 @@ except fs.Error as problem:
     np.testing.assert_allclose(np.load(at("y.npy")), want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
 
 
+def elsewhere():
+    """Operators in C++, a relocatable object, a tuning."""
+    if shutil.which("c++"):
+        again = build("again", OPS, ("c++", "-std=c++17", "-x", "c++", "-fvisibility=hidden"))
+        agrees(between(True), between(False), {"x": X}, [again])
+    compiled(between(True), "-O1", "--emit", "obj", objects=[OBJECT])
+    assert os.path.exists(os.path.join(at("lib"), "model.o"))
+    familyseer("tune", at("m.onnx"), "-o", at("lib"), "--operators", OBJECT, "--trials", "8", "--records", at("r.sqlite"))
+    np.testing.assert_allclose(answers({"x": X})["y"], reference(between(False), {"x": X})["y"], rtol=1e-3, atol=1e-3)
+
+
 def fails(feeds, *words):
     try:
         answers(feeds)
@@ -317,4 +328,4 @@ def cross():
 
 
 OBJECT = build("ops", OPS)
-run_tests([(f.__name__, f) for f in (convolutions, loops, weighted, from_python, faults, objects, shapes, cross)])
+run_tests([(f.__name__, f) for f in (convolutions, loops, weighted, from_python, elsewhere, faults, objects, shapes, cross)])
