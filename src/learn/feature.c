@@ -29,8 +29,7 @@ static const char *const names[] = {
 
 #define N_ACCESS_COLUMNS (COLUMN_a_kind - COLUMN_target_kind)
 
-// Many a column is 0: a logarithm costs more than to ask.
-static float slog(double x) { return x > 0 ? (float)log2(1.0 + x) : 0; }
+static float slog(double x) { return (float)log2(1.0 + (x > 0 ? x : 0)); }
 
 static void fill_access(const seer_nest_access *access, const seer_access_profile *ap, float *out) {
   out[0] = (float)access->storage + 1.0F;
