@@ -2,6 +2,10 @@
 # Exit statuses and messages of the program itself: 0 done, 1 the world's fault, 2 wrong usage.
 set -u
 failed=0
+SELF=$(realpath "$0")
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+cd "$WORK"
 # expect STATUS STREAM-PATTERN ARGUMENTS...: the pattern must be in stdout or stderr.
 expect() {
   local status=$1 pattern=$2 got
@@ -53,12 +57,14 @@ version\040https://git-lfs.github.com/spec/v1 Git LFS
 END
 : >empty
 expect 1 "empty is empty, must be" compile empty -o x
-mkdir tf made empties && : >tf/saved_model.pb && : >made/model.so
+mkdir tf made empties
+: >tf/saved_model.pb
+: >made/model.so
 expect 1 "tf must be a model file, and is a network of TensorFlow" compile tf -o x
 expect 1 "made must be a model file, and is the folder of a library" compile made -o x
 expect 1 "empties is a folder, must be a model file" compile empties -o x
 expect 1 "'resnet17' is neither a file nor a built-in network, did you mean 'resnet18'" tasks resnet17
-expect 1 "test_usage.sh is no library" verify "$0" mlp
+expect 1 "test_usage.sh is no library" verify "$SELF" mlp
 expect 2 "option 'dump' is 'source', must be some of task" compile mlp -o x --dump source
 expect 2 "option 'log' is 'serch:2', must be some of" tasks mlp --log serch:2
 expect 1 "unknown operator 'Genm'; did you mean Gemm" tasks mlp --ops Genm
