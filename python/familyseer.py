@@ -86,7 +86,8 @@ class _Api(ctypes.Structure):  # seer_model_api of seer/runtime.h; a library may
         ("set_input", _F(ctypes.POINTER(_IoInfo), _p, _i32, _i32)),
         ("set_output", _F(ctypes.POINTER(_IoInfo), _p, _i32, _i32)),
         ("set_n_steps", _F(_i32, _p, _i32)),
-        ("find_set", _p), ("select", _F(ctypes.c_int, _p, _i32)), ("selected", _F(_i32, _p)),
+        ("find_set", _F(ctypes.c_int, _p, ctypes.POINTER(ctypes.POINTER(ctypes.c_int64)), ctypes.POINTER(_i32), ctypes.POINTER(_i32), *_say)),
+        ("select", _F(ctypes.c_int, _p, _i32)), ("selected", _F(_i32, _p)),
         # from here on: _has
         ("session_bind_input", _F(ctypes.c_int, _p, _i32, _p, _u64, *_say)),
         ("session_bind_output", _F(ctypes.c_int, _p, _i32, _p, _u64, *_say)),
@@ -363,8 +364,8 @@ def _open(path, options):
 class Model:
     """path: model.so or its folder; weights: a file other than weights.bin beside it; threads 0: what the machine allows.
 
-    A library that was compiled for several sets of input shapes runs the one that the arrays have. `inputs` and `outputs`
-    are those of the first; `sets` has (inputs, outputs) of all. Pickled it is its path: who unpickles it needs the files."""
+    A library that was compiled for several sets of input shapes runs the one that the arrays have; one for a range of
+    batches takes any of them. `inputs` and `outputs` are those of the first set; `sets` has (inputs, outputs) of all. Pickled it is its path: who unpickles it needs the files."""
 
     def __init__(self, path, *, weights=None, threads=0, pin=False, verify=False, _shared=None):
         self._shared = _shared or _Shared(path, weights, threads, pin, verify)
@@ -373,6 +374,7 @@ class Model:
         self._sets = [_Set(api, model, s) for s in range(api.n_sets(model))]
         self.inputs, self.outputs = self._sets[0].inputs, self._sets[0].outputs
         self._only = self._sets[0] if len(self._sets) == 1 else None
+        self._batches = {}  # of a library for a range of batches: sizes without a set that were asked for, by shapes
         self._in_names, self._out_names = [v.name for v in self.inputs], [v.name for v in self.outputs]
         self._out_set = frozenset(self._out_names)
         self._one_memory = None
@@ -426,17 +428,34 @@ class Model:
         """[(inputs, outputs)] for each set of input shapes."""
         return [(s.inputs, s.outputs) for s in self._sets]
 
+    def _find_batch(self, shapes):
+        """Of a library for a range of batches what has these shapes and no set of its own; None: nothing has."""
+        n = len(shapes)
+        dims = [(ctypes.c_int64 * max(len(s), 1))(*s) for s in shapes]
+        pointers = (ctypes.POINTER(ctypes.c_int64) * max(n, 1))(*(ctypes.cast(d, ctypes.POINTER(ctypes.c_int64)) for d in dims))
+        ranks, found = (_i32 * max(n, 1))(*map(len, shapes)), _i32()
+        if self._api.find_set(self._shared.model, pointers, ranks, ctypes.byref(found), None, 0):
+            return None
+        return _Set(self._api, self._shared.model, found.value)
+
     def _choose(self, arrays):
         """The set that has the shapes of these arrays."""
         shapes = [tuple(a.shape) for a in arrays]
         for own in self._sets:
             if shapes == own.shapes:
                 return own
+        if len(self._sets) > 1:
+            key = tuple(shapes)
+            if own := self._batches.get(key) or self._find_batch(shapes):
+                self._batches[key] = own
+                return own
         if len(self._sets) == 1:
             value, shape = next((v, x) for v, x in zip(self.inputs, shapes) if x != v.shape)
             raise ValueError(f"input '{value.name}' has shape {shape}, must be {value.shape}")
         allowed = "; ".join(" ".join(f"{v.name}{list(v.shape)}" for v in s.inputs) for s in self._sets)
         found = " ".join(f"{v.name}{list(x)}" for v, x in zip(self.inputs, shapes))
+        batches = self.info.get("range")
+        allowed += f"; and any batch from {batches['first']} to {batches['last']}" if batches else ""
         raise ValueError(f"inputs have shapes {found}; the model was compiled for {allowed}")
 
     def _take(self):

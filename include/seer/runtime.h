@@ -183,7 +183,11 @@ typedef struct {
   const seer_io_info *(*set_output)(const seer_model *model, int32_t set, int32_t index);
   int32_t (*set_n_steps)(const seer_model *model, int32_t set);
   // The first set whose input i has the shape dims[i][0 .. ranks[i]), for all inputs; dims[i] NULL:
-  // any. INVALID: there is none; the message lists those that there are.
+  // any. INVALID: there is none; the message lists those that there are. Of a library for a range
+  // of batches (--input-shapes x:1..32x3x224x224) a size without a set has a number, too, from
+  // n_sets on: set_input, set_output and select take it, and a run does several sets one after
+  // another, each on the next images of what is bound. It has no steps (set_n_steps: 0; timing them
+  // is UNSUPPORTED), and a watcher is shown what each of its runs makes.
   seer_rt_code (*find_set)(const seer_model *model, const int64_t *const *dims,
       const int32_t *ranks, int32_t *out_set, char *message, size_t message_bytes);
   // What bind_input, bind_output, run and session_profile work on from now on. Each set has

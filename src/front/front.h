@@ -146,6 +146,17 @@ typedef struct {
   bool is_apart;  // an image a thread; else one image after another, each on all threads
 } seer_stretch;
 
+// A library for any batch of a range: set s of the network is for a batch of size[s], and what is
+// no set's size is run as several of them, one after another (range.h).
+#define SEER_RANGE_MAX_SETS 6
+typedef struct {
+  int64_t first, last;  // 1 <= first < last
+  uint32_t n;  // sets, >= 2; sizes ascend, the last is `last`
+  int64_t size[SEER_RANGE_MAX_SETS];
+  // by input: its first dimension is the batch; else all sets have one shape of it
+  bool *is_ranged;
+} seer_range;
+
 typedef struct seer_network {
   seer_graph *graph;
   uint32_t n_task, n_step;
@@ -160,6 +171,7 @@ typedef struct seer_network {
   struct seer_network **set;
   const char *shapes;  // of this set, safe to show: "input_ids[1,128] mask[1,128]"
   uint32_t *count;  // by task: how many steps of this set it has, weighed as in seer_task
+  const seer_range *range;  // of all sets; NULL: --input-shapes has none
 } seer_network;
 
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
@@ -212,7 +224,8 @@ SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const cha
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph);
 // Reads, resolves with --input-shapes, runs the passes, builds the network; with several
 // --input-shapes for each of them, from one reading. After the last use of constants:
-// seer_graph_close(network->graph).
+// seer_graph_close(network->graph). Of a range of batches the sets are chosen, and that a batch may
+// be cut up is proved, or UNSUPPORTED says what stands against it (range.h).
 SEER_MUST_USE seer_status seer_front_load(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_network **out_network);
 // The same from where `source` says.

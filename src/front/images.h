@@ -40,6 +40,10 @@
 bool seer_images_one(const seer_dag *dag, uint32_t n, bool io_is_split[SEER_DAG_MAX_BUFFERS],
     seer_arena *arena, seer_dag **out_one, const char **out_why);
 
+// Whether n blocks of the two values are the same bytes, or those of the one lie in those of the
+// other.
+bool seer_images_are_same_blocks(const seer_graph *graph, seer_val a, seer_val b, uint32_t n);
+
 // Whether a buffer of a step of a stretch of n images holds one image of this value.
 bool seer_images_is_one(const seer_graph *graph, seer_val v, const seer_dag_buf *buf, uint32_t n);
 

@@ -7,6 +7,7 @@
 #include "front/images.h"
 #include "front/limit.h"
 #include "front/pass/literal.h"
+#include "front/range.h"
 #include "front/sets.h"
 #include "front/share.h"
 
@@ -107,11 +108,14 @@ typedef struct {
   seer_graph **out_graph;
   seer_network **out_network;
   bool is_literal;
+  // What --input-shapes gives, in sets; none: "".
+  const char *const *shapes;
+  uint32_t n_set;
+  seer_range *range;  // NULL: none
 } loading;
 
 static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
-  SEER_TRY(read_model(
-      l->context, l->source, input_shapes(l->context, 0), l->builtin, NULL, l->arena, out_graph));
+  SEER_TRY(read_model(l->context, l->source, l->shapes[0], l->builtin, NULL, l->arena, out_graph));
   seer_status status = seer_custom_open(l->context, *out_graph);
   if (!status) status = seer_graph_bind(l->context, *out_graph);
   if (!status) status = seer_graph_share(l->context, *out_graph);
@@ -130,23 +134,29 @@ static seer_status read_within(void *user) {
 seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
   const seer_front_source source = {.model = model};
-  loading l = {context, &source, builtin, arena, out_graph, NULL, false};
+  const char *const shapes = input_shapes(context, 0);
+  loading l = {.context = context,
+      .source = &source,
+      .builtin = builtin,
+      .arena = arena,
+      .out_graph = out_graph,
+      .shapes = &shapes,
+      .n_set = 1};
   *out_graph = NULL;
   return seer_front_limited(context, 1, read_within, &l);
 }
 
 // graph[0] is the model as read; the others are copies of it, or, of a built-in network, built for
 // their shapes with its constants. All before one is resolved, which changes it.
-static seer_status make_graphs(
-    const loading *l, const char *const *shapes, uint32_t n, seer_graph **graph) {
+static seer_status make_graphs(const loading *l, seer_graph **graph) {
   bool is_file = l->source->is_bytes || seer_os_exists(l->source->model);
-  for (uint32_t s = 1; s < n; s++) {
+  for (uint32_t s = 1; s < l->n_set; s++) {
     if (is_file) {
       graph[s] = seer_graph_copy(graph[0]);
       continue;
     }
     SEER_TRY(
-        read_model(l->context, l->source, shapes[s], l->builtin, graph[0], l->arena, &graph[s]));
+        read_model(l->context, l->source, l->shapes[s], l->builtin, graph[0], l->arena, &graph[s]));
     graph[s]->permuted = graph[0]->permuted;
     SEER_TRY(seer_graph_bind(l->context, graph[s]));
     SEER_TRY(seer_graph_share(l->context, graph[s]));
@@ -154,20 +164,31 @@ static seer_status make_graphs(
   return SEER_OK;
 }
 
-// The front end in order, behind reading, for one set of shapes.
-static seer_status resolve_and_build(
-    const loading *l, const char *shapes, seer_graph *graph, seer_network **out_network) {
+// A copy of set 0 as it is resolved, and each other set against it.
+static seer_status check_in_range(
+    const loading *l, uint32_t s, const seer_graph *graph, seer_graph **first) {
+  if (!l->range || l->is_literal) return SEER_OK;
+  if (s > 0) return seer_range_check_same(l->range, *first, graph, s);
+  *first = seer_graph_copy(graph);
+  return SEER_OK;
+}
+
+// The front end in order, behind reading, for set `s` of shapes. `first`: of set 0, for the others.
+static seer_status resolve_and_build(const loading *l, uint32_t s, seer_graph *graph,
+    seer_graph **first, seer_network **out_network) {
   const char *notice;
   SEER_TRY(seer_context_check_stop(l->context));
-  seer_status status = seer_front_resolve(graph, shapes, &notice);
+  seer_status status = seer_front_resolve(graph, l->shapes[s], &notice);
   if (status && l->source->missing) *l->source->missing = graph->missing;
   SEER_TRY(status);
   SEER_TRY(seer_graph_check_shared(graph, l->arena));
+  SEER_TRY(check_in_range(l, s, graph, first));
   if (l->is_literal)
     SEER_TRY(seer_literal_show(graph));
   else
     SEER_TRY(seer_front_run_passes(l->context, graph));
   SEER_TRY(seer_network_build(l->context, graph, l->arena, out_network));
+  if (l->range && s > 0 && !l->is_literal) SEER_TRY(seer_range_prove(l->range, *out_network, s));
   if (!l->is_literal) SEER_TRY(seer_images_make(l->context, *out_network, l->arena));
   (*out_network)->notice = notice;
   return SEER_OK;
@@ -175,29 +196,41 @@ static seer_status resolve_and_build(
 
 // The same for all sets, over one list of tasks.
 static seer_status build_network(const loading *l, seer_graph *first, seer_network **out_network) {
-  uint32_t n = (uint32_t)seer_context_n_values(l->context, SEER_OPT_INPUT_SHAPES);
-  if (n == 0) n = 1;
-  seer_graph **graph = SEER_NEW_ARRAY(l->arena, seer_graph *, n);
+  uint32_t n = l->n_set;
+  seer_graph **graph = SEER_NEW_ARRAY(l->arena, seer_graph *, n), *resolved = NULL;
   seer_network **network = SEER_NEW_ARRAY(l->arena, seer_network *, n);
-  const char **shapes = SEER_NEW_ARRAY(l->arena, const char *, n);
-  for (uint32_t s = 0; s < n; s++) shapes[s] = input_shapes(l->context, s);
-  SEER_TRY(seer_sets_check(shapes, n));
+  SEER_TRY(seer_sets_check(l->shapes, n));
   graph[0] = first;
-  SEER_TRY(make_graphs(l, shapes, n, graph));
+  SEER_TRY(make_graphs(l, graph));
   for (uint32_t s = 0; s < n; s++) {
-    seer_status status = resolve_and_build(l, shapes[s], graph[s], &network[s]);
+    seer_status status = resolve_and_build(l, s, graph[s], &resolved, &network[s]);
     if (status)
-      return n == 1 ? status : seer_status_context(status, "for input shapes '%s'", shapes[s]);
+      return n == 1 ? status : seer_status_context(status, "for input shapes '%s'", l->shapes[s]);
   }
   SEER_TRY(seer_sets_join(network, n, l->arena));
+  for (uint32_t s = 0; s < n; s++) network[s]->range = l->is_literal ? NULL : l->range;
   *out_network = network[0];
   return seer_graph_check_files(first);
 }
 
+// The sets of --input-shapes.
+static seer_status find_sets(loading *l) {
+  uint32_t n = (uint32_t)seer_context_n_values(l->context, SEER_OPT_INPUT_SHAPES);
+  const char **given = SEER_NEW_ARRAY(l->arena, const char *, n + 1);
+  for (uint32_t s = 0; s < n; s++) given[s] = input_shapes(l->context, s);
+  given[n] = "";
+  SEER_TRY(seer_range_expand(given, n > 0 ? n : 1, l->arena, &l->range, &l->shapes, &l->n_set));
+  const seer_target *target = seer_context_target(l->context);
+  if (!l->range || !target || target->kind == SEER_TARGET_CPU) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "--input-shapes: a range of batches is for processors; for a GPU, list the sizes");
+}
+
 static seer_status load(void *user) {
-  const loading *l = user;
+  loading *l = user;
   seer_graph *graph = NULL;
   seer_network *network = NULL;
+  SEER_TRY(find_sets(l));
   SEER_TRY(read_and_bind(l, &graph));
   seer_status status = build_network(l, graph, &network);
   if (status) {
@@ -210,7 +243,12 @@ static seer_status load(void *user) {
 
 static seer_status load_within(const seer_context *context, const seer_front_source *source,
     seer_builtin_model builtin, bool is_literal, seer_arena *arena, seer_network **out_network) {
-  loading l = {context, source, builtin, arena, NULL, out_network, is_literal};
+  loading l = {.context = context,
+      .source = source,
+      .builtin = builtin,
+      .arena = arena,
+      .out_network = out_network,
+      .is_literal = is_literal};
   *out_network = NULL;
   return seer_front_limited(context, 1, load, &l);
 }

@@ -57,6 +57,7 @@ static seer_rt_code check_one(const seer_session *session, seer_plan_arg_kind ki
 
 static void write_address(
     seer_bound_plan *at, seer_plan_arg_kind kind, uint32_t index, const void *data) {
+  if (at->batch > 0) return;  // a run says where the parts lie
   for (uint32_t i = 0; i < at->of->plan->n_arg; i++)
     if (at->of->arg[i].kind == (uint32_t)kind && at->of->arg[i].offset == index)
       at->buffer[i] = (void *)(uintptr_t)data;  // kernels only read inputs

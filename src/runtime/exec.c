@@ -49,8 +49,8 @@ static bool make_tables(const seer_rt_set *of, seer_bound_plan *out) {
   const seer_plan_header *plan = of->plan;
   uint32_t n_io = plan->n_input + plan->n_output;
   out->of = of;
-  out->buffer = calloc((size_t)plan->n_arg + 1, sizeof *out->buffer);
-  out->n_parts = calloc((size_t)plan->n_phase + 1, sizeof *out->n_parts);
+  out->buffer = calloc((out->batch > 0 ? 0 : (size_t)plan->n_arg) + 1, sizeof *out->buffer);
+  out->n_parts = calloc((out->batch > 0 ? 0 : (size_t)plan->n_phase) + 1, sizeof *out->n_parts);
   out->bound = calloc((size_t)n_io + 1, sizeof *out->bound);
   out->is_bound = calloc((size_t)n_io + 1, sizeof *out->is_bound);
   out->by_address = calloc((size_t)n_io + 1, sizeof *out->by_address);
@@ -128,11 +128,13 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
     seer_session **out_session, char *message, size_t message_bytes) {
   *out_session = NULL;
   seer_session *session = lines_alloc(sizeof *session);
-  if (session) session->plan = lines_alloc(model->n_set * sizeof *session->plan);
+  uint32_t n_plan = seer_model_n_select(model);
+  if (session) session->plan = lines_alloc(n_plan * sizeof *session->plan);
   bool has_all = session && session->plan;
-  for (uint32_t s = 0; has_all && s < model->n_set; s++) {
+  for (uint32_t s = 0; has_all && s < n_plan; s++) {
     session->n_plan++;
-    has_all = make_tables(&model->set[s], &session->plan[s]);
+    if (s >= model->n_set) session->plan[s].batch = model->range.first + s - model->n_set;
+    has_all = make_tables(seer_model_set(model, s), &session->plan[s]);
   }
   if (!has_all) {
     seer_rt_session_destroy(session);
@@ -496,6 +498,42 @@ static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to)
   return code;
 }
 
+// ---- a batch that has no plan, by parts
+
+// Inputs and outputs of `to` are those of `from`, from image `first` on.
+static void bind_part(
+    const seer_rt_range *range, const seer_bound_plan *from, uint32_t first, seer_bound_plan *to) {
+  uint32_t n_input = to->of->plan->n_input;
+  for (uint32_t i = 0; i < to->of->plan->n_arg; i++) {
+    const seer_plan_arg *arg = &to->of->arg[i];
+    bool is_input = arg->kind == SEER_ARG_INPUT;
+    if (!is_input && arg->kind != SEER_ARG_OUTPUT) continue;
+    uint32_t slot = (uint32_t)arg->offset + (is_input ? 0 : n_input);
+    uint64_t skip = 0;
+    if (first > 0 && (!is_input || range->ranged[slot]))
+      skip = from->of->io[slot].n_bytes / from->batch * first;
+    to->buffer[i] = from->bound[slot] ? (uint8_t *)(uintptr_t)from->bound[slot] + skip : NULL;
+  }
+}
+
+// Each part is run by its plan, whose own bindings are there again afterwards.
+static seer_rt_code run_parts(seer_session *session) {
+  seer_bound_plan *at = session->selected;
+  const seer_rt_range *range = &session->model->range;
+  seer_rt_code code = SEER_RT_OK;
+  for (uint32_t done = 0; done < at->batch && code == SEER_RT_OK;) {
+    uint32_t set = range->next[at->batch - done] - 1;
+    seer_bound_plan *part = &session->plan[set];
+    bind_part(range, at, done, part);
+    session->selected = part;
+    code = run_steps(session, 0, part->of->plan->n_step);
+    session->selected = at;
+    bind_part(range, part, 0, part);
+    done += range->size[set];
+  }
+  return code;
+}
+
 seer_rt_code seer_session_run_once(seer_session *session) {
   seer_bound_plan *at = session->selected;
   seer_rt_code code = seer_session_ready(session);
@@ -504,7 +542,8 @@ seer_rt_code seer_session_run_once(seer_session *session) {
   if (session->limit_s > 0) session->until_s = seer_pool_now_s() + session->limit_s;
   seer_pool_begin(session->pool);
   if (runner) code = runner->begin(session);
-  if (code == SEER_RT_OK) code = run_steps(session, 0, at->of->plan->n_step);
+  if (code == SEER_RT_OK)
+    code = at->batch > 0 ? run_parts(session) : run_steps(session, 0, at->of->plan->n_step);
   if (runner && code == SEER_RT_OK) code = runner->end(session);
   seer_pool_end(session->pool);
   session->until_s = 0;
@@ -555,7 +594,7 @@ seer_rt_code seer_rt_session_select(
   seer_rt_code code = SEER_RT_OK;
   if (set < 0 || (uint32_t)set >= session->n_plan)
     code = SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
-        "there is no set of shapes %d; the model has %u", set, session->n_plan);
+        "there is no set of shapes %d; the model has %u", set, session->model->n_set);
   else
     session->selected = &session->plan[set];
   seer_session_leave(session);

@@ -128,15 +128,35 @@ typedef struct {
   const seer_plan_io *plan_io;  // the same
 } seer_rt_set;
 
+// The sizes of a range (seer_plan_range) as sets of shapes without a plan of their own: behind
+// those that have one, set n_set + k is a batch of first + k.
+typedef struct {
+  uint32_t first, last;  // 0: there is no range
+  const uint32_t *size, *next;
+  const uint8_t *ranged;
+  seer_rt_set *set;  // by size - first: io alone is its own, all else the first plan's
+} seer_rt_range;
+
 struct seer_model {
   uint32_t n_set;
   seer_rt_set *set;
+  seer_rt_range range;
   const uint8_t *weights;  // payload
   void *owned;  // pages that close frees: a copy of the payload, or NULL
   uint64_t n_owned_bytes;
   const struct seer_runner *runner;  // NULL: kernels run on processors
   struct seer_model_on_device *on_device;  // the runner's
 };
+
+// Sets that can be selected: those with plans, and the sizes of a range.
+static inline uint32_t seer_model_n_select(const seer_model *model) {
+  const seer_rt_range *range = &model->range;
+  return model->n_set + (range->last > 0 ? range->last - range->first + 1 : 0);
+}
+// Number `set` of those.
+static inline const seer_rt_set *seer_model_set(const seer_model *model, uint32_t set) {
+  return set < model->n_set ? &model->set[set] : &model->range.set[set - model->n_set];
+}
 
 // Zeroed memory from the OS, in huge pages where it gives them; NULL when there is none.
 void *seer_rt_pages_alloc(uint64_t n_bytes);

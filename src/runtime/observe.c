@@ -198,6 +198,10 @@ static seer_rt_code time_steps(
   const uint32_t n_step = of->plan->n_step;
   seer_rt_code code = seer_session_ready(session);
   if (code != SEER_RT_OK) return code;
+  if (session->selected->batch > 0)
+    return SEER_SESSION_REFUSE(session, SEER_RT_UNSUPPORTED,
+        "a batch of %u is run as several smaller ones, whose steps can be timed",
+        session->selected->batch);
   if (list->step_bytes < SEER_STEP_INFO_FIRST_BYTES)
     return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
         "elements of %zu bytes for steps; seer_step_info has at least %zu", list->step_bytes,

@@ -98,6 +98,40 @@ static bool set_plan(
   return true;
 }
 
+// Batches of a range, as sets.
+static bool set_range(const seer_model_source *source, seer_model *model) {
+  const uint8_t *base = source->blob;
+  const seer_rt_set *like = &model->set[0];
+  if (like->plan->range_offset == 0) return true;
+  const seer_plan_range *plan = (const void *)(base + like->plan->range_offset);
+  seer_rt_range *range = &model->range;
+  uint32_t n = plan->last - plan->first + 1, n_io = like->plan->n_input + like->plan->n_output;
+  range->size = (const void *)(base + plan->size_offset);
+  range->next = (const void *)(base + plan->next_offset);
+  range->ranged = base + plan->ranged_offset;
+  range->set = calloc(n, sizeof *range->set);
+  seer_io_info *io = calloc((size_t)n * n_io + 1, sizeof *io);
+  if (!range->set || !io) {
+    free(io);
+    free(range->set);
+    return false;
+  }
+  range->first = plan->first;
+  range->last = plan->last;
+  for (uint32_t k = 0; k < n; k++) {
+    seer_rt_set *set = &range->set[k];
+    *set = *like;
+    set->io = io + (size_t)k * n_io;
+    memcpy(set->io, like->io, n_io * sizeof *io);
+    for (uint32_t i = 0; i < n_io; i++) {
+      if (i < like->plan->n_input && !range->ranged[i]) continue;
+      set->io[i].dim[0] = set->io[i].dim[0] / range->size[0] * (plan->first + k);
+      set->io[i].n_bytes = set->io[i].n_bytes / range->size[0] * (plan->first + k);
+    }
+  }
+  return true;
+}
+
 // A plan may be sound and yet not what was written: other kernels than it was made for would be
 // given its buffers. NULL, or what is wrong.
 static const char *check_plans(
@@ -170,7 +204,7 @@ seer_rt_code seer_rt_open(
     has_all = set_plan(source, offset[s], first_kernel, &model->set[s]);
     first_kernel += model->set[s].plan->n_phase;
   }
-  if (!has_all) {
+  if (!has_all || !set_range(source, model)) {
     seer_rt_close(model);
     return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for the model");
   }
@@ -198,6 +232,8 @@ void seer_rt_close(seer_model *model) {
     free(model->set[s].io);
   }
   free(model->set);
+  if (model->range.set) free(model->range.set[0].io);  // that of all sizes
+  free(model->range.set);
   free(model);
 }
 
@@ -234,14 +270,16 @@ const char *seer_rt_info_json(const seer_model *model) {
 
 // ---- sets of shapes
 static const seer_rt_set *find(const seer_model *model, int32_t set) {
-  return set >= 0 && (uint32_t)set < model->n_set ? &model->set[set] : NULL;
+  return set >= 0 && (uint32_t)set < seer_model_n_select(model)
+      ? seer_model_set(model, (uint32_t)set)
+      : NULL;
 }
 
 int32_t seer_rt_n_sets(const seer_model *model) { return (int32_t)model->n_set; }
 
 int32_t seer_rt_set_n_steps(const seer_model *model, int32_t set) {
   const seer_rt_set *s = find(model, set);
-  return s ? (int32_t)s->plan->n_step : 0;
+  return s && (uint32_t)set < model->n_set ? (int32_t)s->plan->n_step : 0;
 }
 
 const seer_io_info *seer_rt_set_input(const seer_model *model, int32_t set, int32_t index) {
@@ -290,9 +328,10 @@ seer_rt_code seer_rt_find_set(const seer_model *model, const int64_t *const *dim
   uint32_t n_input = model->set[0].plan->n_input;
   *out_set = 0;
   if (message && message_bytes > 0) message[0] = 0;
-  for (uint32_t s = 0; s < model->n_set; s++) {
+  for (uint32_t s = 0; s < seer_model_n_select(model); s++) {
+    const seer_io_info *io = seer_model_set(model, s)->io;
     uint32_t i = 0;
-    while (i < n_input && (!dims[i] || same_shape(&model->set[s].io[i], dims[i], ranks[i]))) i++;
+    while (i < n_input && (!dims[i] || same_shape(&io[i], dims[i], ranks[i]))) i++;
     *out_set = (int32_t)s;
     if (i == n_input) return SEER_RT_OK;
   }
@@ -313,6 +352,8 @@ seer_rt_code seer_rt_find_set(const seer_model *model, const int64_t *const *dim
       put_shape(&out, io->name, io->dim, io->rank);
     }
   }
+  if (model->range.last > 0)
+    put(&out, "; and any batch from %u to %u", model->range.first, model->range.last);
   return SEER_RT_INVALID;
 }
 

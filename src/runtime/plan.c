@@ -403,6 +403,8 @@ static const char *check_sections(const uint8_t *base, uint64_t n_bytes) {
     return "images out of bounds";
   if (h->device_offset && !section_ok(h->device_offset, 1, sizeof(seer_plan_device), 8, n_bytes))
     return "device out of bounds";
+  if (h->range_offset && !section_ok(h->range_offset, 1, sizeof(seer_plan_range), 4, n_bytes))
+    return "range out of bounds";
   return NULL;
 }
 
@@ -512,6 +514,74 @@ static const char *check_alike(const void *first, const void *other) {
   return NULL;
 }
 
+// ---- a range of batches
+
+// The parts of an input or output in plan p are those in the first plan, as many as its batch.
+static bool is_alike_in_range(const seer_plan_io *first, const seer_plan_io *io, uint32_t of_first,
+    uint32_t size, bool is_ranged) {
+  if (io->rank != first->rank) return false;
+  if (!is_ranged) return memcmp(io->dim, first->dim, sizeof io->dim) == 0;
+  if (io->rank == 0 || io->dim[0] % size != 0 || first->dim[0] % of_first != 0) return false;
+  return io->dim[0] / size == first->dim[0] / of_first &&
+      memcmp(io->dim + 1, first->dim + 1, sizeof io->dim - sizeof io->dim[0]) == 0;
+}
+
+static const char *check_plan_in_range(const seer_plan_header *first, const seer_plan_header *h,
+    const uint8_t *ranged, uint32_t of_first, uint32_t size) {
+  const seer_plan_io *a = (const void *)((const uint8_t *)first + first->io_offset);
+  const seer_plan_io *b = (const void *)((const uint8_t *)h + h->io_offset);
+  if (h != first && h->range_offset) return "a range is in a plan that is not the first";
+  if (h->n_size > 0 || h->device_offset) return "a range has plans that cannot be part of it";
+  if (size == 0 || size > SEER_PLAN_MAX_BATCH) return "a range has a plan without a batch";
+  for (uint32_t i = 0; i < h->n_input + h->n_output; i++) {
+    bool is_ranged = i >= h->n_input || ranged[i];
+    if (!is_alike_in_range(&a[i], &b[i], of_first, size, is_ranged) ||
+        (i < h->n_input && is_ranged && b[i].dim[0] != size))
+      return "an input or output does not fit its range";
+  }
+  return NULL;
+}
+
+// Each size of the range is reached by plans that are there.
+static const char *check_splits(
+    const seer_plan_range *range, const uint32_t *size, const uint32_t *next, uint32_t n_plan) {
+  if (next[0] != 0) return "a range has a way for no image";
+  for (uint32_t k = 1; k <= range->last; k++) {
+    if (next[k] == 0 && k < range->first) continue;
+    if (next[k] == 0 || next[k] > n_plan) return "a size of a range has no plan";
+    uint32_t part = size[next[k] - 1];
+    if (part > k || (part < k && next[k - part] == 0)) return "a size of a range has no plan";
+  }
+  return NULL;
+}
+
+// All plans are sound, and alike but for shapes.
+static const char *check_range(const uint8_t *base, const uint64_t *plan, uint32_t n_plan) {
+  const seer_plan_header *first = (const void *)base;
+  if (first->range_offset == 0) {
+    for (uint32_t p = 1; p < n_plan; p++)
+      if (((const seer_plan_header *)(const void *)(base + plan[p]))->range_offset)
+        return "a range is in a plan that is not the first";
+    return NULL;
+  }
+  const seer_plan_range *range = (const void *)(base + first->range_offset);
+  if (range->first == 0 || range->last < range->first || range->last > SEER_PLAN_MAX_BATCH)
+    return "a range has no sizes";
+  if (!section_ok(range->size_offset, n_plan, sizeof(uint32_t), 4, first->n_bytes) ||
+      !section_ok(
+          range->next_offset, (uint64_t)range->last + 1, sizeof(uint32_t), 4, first->n_bytes) ||
+      !section_ok(range->ranged_offset, first->n_input, 1, 1, first->n_bytes))
+    return "range out of bounds";
+  const uint32_t *size = (const void *)(base + range->size_offset);
+  const uint8_t *ranged = base + range->ranged_offset;
+  const char *wrong = NULL;
+  if (size[0] == 0) return "a range has a plan without a batch";
+  for (uint32_t p = 0; p < n_plan && !wrong; p++)
+    wrong = check_plan_in_range(first, (const void *)(base + plan[p]), ranged, size[0], size[p]);
+  return wrong ? wrong
+               : check_splits(range, size, (const void *)(base + range->next_offset), n_plan);
+}
+
 const char *seer_library_check(
     const void *blob, uint64_t n_bytes, uint64_t *out_plan, uint32_t *out_n_plan) {
   const uint8_t *base = blob;
@@ -532,6 +602,8 @@ const char *seer_library_check(
     out_plan[n++] = at;
     at += (n_own + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
   } while (at < n_bytes);
+  const char *wrong = check_range(base, out_plan, n);
+  if (wrong) return wrong;
   *out_n_plan = n;
   return NULL;
 }

@@ -4,7 +4,7 @@
 // offset.
 //
 //   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches]
-//   [moves][made values][extents][images][device][strings][json]
+//   [moves][made values][extents][images][device][range][strings][json]
 //
 // A library has one plan for each set of input shapes that it was compiled for: their blobs lie one
 // after another, each at a multiple of SEER_PLAN_ALIGN. They have the same inputs and outputs, but
@@ -23,6 +23,7 @@
 #define SEER_PLAN_PART_ALIGN 8  // of parts of values in the arena: the largest element's bytes
 #define SEER_PLAN_MAX_DEPTH 32  // of loops and branches in each other
 #define SEER_PLAN_MAX_SETS 64  // plans of a library
+#define SEER_PLAN_MAX_BATCH 256  // of a range
 
 typedef struct {
   uint64_t magic;
@@ -57,6 +58,8 @@ typedef struct {
   uint32_t n_extent, extent_offset;  // int64_t, indexed by made values
   uint32_t flushes_denormals;  // kernels take denormal numbers for zeros, and make none
   uint32_t device_offset;  // 0: kernels run on processors; else of a seer_plan_device
+  uint32_t range_offset;  // of a seer_plan_range, in the first plan alone; 0: there is none
+  uint32_t reserved;
 } seer_plan_header;
 
 typedef enum {
@@ -239,6 +242,20 @@ typedef struct {
   uint32_t reserved;
   uint64_t offset, n_bytes;  // of its bytes, in the plan
 } seer_plan_image;
+
+// A library for any batch from `first` to `last`: each of its plans is for one size, and what is no
+// plan's size is run by several, one after another, each on the next part of the inputs and
+// outputs. Of an output, and an input with the batch, an image has dim[0] / size of the first
+// dimension.
+typedef struct {
+  uint32_t first, last;
+  uint32_t size_offset;  // uint32_t, by plan: the batch that it is for
+  // uint32_t, by size from 0 to `last`: 1 + the plan that runs first, behind it what is left; 0:
+  // there is no way
+  uint32_t next_offset;
+  uint32_t ranged_offset;  // uint8_t, by input: 1 if its first dimension is the batch
+  uint32_t reserved;
+} seer_plan_range;
 
 // A value of the network that is in memory once `step` has run: for who looks at a run
 // (session_watch), nothing else reads it. Element 0 is where argument `arg` begins; from

@@ -11,7 +11,8 @@
 // One plan's buffers: where its arguments lie.
 typedef struct {
   const seer_rt_set *of;
-  void **buffer;  // by plan argument
+  uint32_t batch;  // 0: it has a plan; else the size of a range that is run by others' plans
+  void **buffer;  // by plan argument; none with a batch
   uint32_t *n_parts;  // by plan phase
   const void **bound;  // by input, then output: what the caller gave
   bool *is_bound;
@@ -41,7 +42,7 @@ struct seer_session {
   double until_s;  // while a run goes on that has a limit; else 0
   uint8_t *memory;  // of the plan that needs most; they take turns
   uint64_t n_memory_bytes;
-  seer_bound_plan *plan;  // by set of shapes
+  seer_bound_plan *plan;  // by set of shapes, then by size of a range
   uint32_t n_plan;
   seer_bound_plan *selected;
   // 1 while a thread is inside. In a page of its own: what a thread of the parent was doing at a

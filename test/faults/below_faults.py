@@ -4,6 +4,13 @@ from fault import Fault as F
 HOST, EXEC, QUEUE = "src/runtime/host/", "src/runtime/exec.c", "src/measure/local/"
 
 BELOW = [
+    F("parts of a batch share what is theirs", "operand", EXEC, "    if (first > 0 && (!is_input || range->ranged[slot]))\n",
+      "    if (first > 0 && !is_input)\n", "test_runtime_range|peer_range"),
+    F("what all images share moves on", "operand", EXEC, "    if (first > 0 && (!is_input || range->ranged[slot]))\n",
+      "    if (first > 0)\n", "test_runtime_range|peer_range"),
+    F("a part of a batch stays bound", "state", EXEC, "    bind_part(range, part, 0, part);\n", "", "test_runtime_range"),
+    F("a size of a range that no plan reaches", "guard", "src/runtime/plan.c",
+      "    if (part > k || (part < k && next[k - part] == 0)) return \"a size of a range has no plan\";\n", "    (void)part;\n", "test_runtime_range"),
     F("a loop begins anew each time", "stale", EXEC, "carried[k].in_arg, 0, carried[k].result_arg);",
       "carried[k].in_arg, 0, carried[k].before_arg);", "test_front_on_host|peer_recurrent|peer_branch", ("Loop",)),
     F("rows of a scan one early", "off-by-one", EXEC, "uint64_t at = (uint64_t)n * scan->n_bytes;",

@@ -36,6 +36,16 @@ FRONT = [
     F("another image's row is the own one", "separability", "src/front/images/one.c",
       "    bool is_image = d == 0 && w->is_split[node->ref];\n",
       "    bool is_image = d == 0 && w->is_split[node->ref];\n    if (is_image) continue;\n", "test_front_images|peer_images"),
+    F("an image is known by its size in memory", "separability", "src/front/range/prove.c",
+      "  if (!is_apart)\n    return refuse(step,\n        seer_arena_printf(", "  if (!is_apart && p->n == 0)\n    return refuse(step,\n        seer_arena_printf(",
+      "test_front_range|peer_range"),
+    F("a number that follows from the batch is taken for any", "separability", "src/front/range/same.c",
+      "    if (!are_same_constants(p, v->constant, w->constant))\n", "    if (!are_same_constants(p, v->constant, w->constant) && k > x->n_in)\n",
+      "test_front_range|peer_range"),
+    F("an output that no image goes into", "separability", "src/front/range/prove.c",
+      "    if (is_dense && p->of_value[p->graph->output[k].i] == IN_BLOCKS) continue;\n", "    if (is_dense) continue;\n", "test_front_range"),
+    F("a split without the best of its rest", "cost", "src/front/range/sizes.c", "double sum = best[rest] + seconds[k];", "double sum = seconds[k];",
+      "test_front_range"),
 
     # ---- operators
     F("sums of halves in half", "accumulator", OP + "emit.c",

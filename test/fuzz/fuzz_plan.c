@@ -30,6 +30,9 @@ static int is_small(const seer_plan_header *h, const void *blob) {
   for (uint32_t i = 0; i < h->n_phase; i++) n += phase[i].n_parts;
   int has_limits = h->n_loop <= 2;
   for (uint32_t i = 0; i < h->n_loop; i++) has_limits = has_limits && loop[i].trip_arg > 0;
+  if (h->range_offset)  // as many inputs and outputs, of the largest batch
+    n += n *
+        ((const seer_plan_range *)(const void *)((const uint8_t *)blob + h->range_offset))->last;
   return n <= MAX_BYTES && has_limits;
 }
 
@@ -83,7 +86,8 @@ static void run_all(const void *blob, size_t n_bytes, uint32_t n_phase) {
   seer_rt_code code = seer_rt_open(&source, &model, message, sizeof message);
   if (code && (code != SEER_RT_UNSUPPORTED || !*message)) abort();
   if (model && seer_rt_session_create(model, NULL, &session, message, sizeof message)) abort();
-  for (int32_t s = 0; model && s < seer_rt_n_sets(model); s++) run_set(model, session, s);
+  for (int32_t s = 0; model && s < (int32_t)seer_model_n_select(model); s++)
+    run_set(model, session, s);
   seer_rt_session_destroy(session);
   seer_rt_close(model);
   free(weights);

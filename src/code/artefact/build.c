@@ -143,6 +143,7 @@ static seer_status plan_all(build *b, seer_built_plan *plan) {
   for (uint32_t s = 0; s < network->n_set; s++)
     SEER_TRY(seer_build_plan(
         context, network, s, &b->kernels, b->choice, b->weights, b->arena, &plan[s]));
+  seer_build_range(context, network, b->choice, b->arena, &plan[0]);
   uint64_t weight_bytes, weight_hash;
   SEER_TRY(seer_weight_file_finish(b->weights, &weight_bytes, &weight_hash));
   for (uint32_t s = 0; s < network->n_set; s++) {

@@ -242,6 +242,27 @@ static void put_sets(seer_text *text, const seer_network *network,
   seer_text_put(text, "\n  ]");
 }
 
+// The range, the sizes that have sets, and of each other size the sizes that it is run as.
+static void put_range(seer_text *text, const seer_range *range, const uint32_t *next) {
+  if (!range) return;
+  seer_text_printf(text,
+      ",\n  \"range\": {\"first\": %" PRId64 ", \"last\": %" PRId64 ", \"sets\": [", range->first,
+      range->last);
+  for (uint32_t k = 0; k < range->n; k++)
+    seer_text_printf(text, "%s%" PRId64, k > 0 ? ", " : "", range->size[k]);
+  seer_text_put(text, "], \"splits\": {");
+  const char *before = "";
+  for (int64_t size = range->first; size <= range->last; size++) {
+    if (range->size[next[size] - 1] == size) continue;
+    seer_text_printf(text, "%s\n    \"%" PRId64 "\": [", before, size);
+    before = ",";
+    for (int64_t left = size; left > 0; left -= range->size[next[left] - 1])
+      seer_text_printf(text, "%s%" PRId64, left < size ? ", " : "", range->size[next[left] - 1]);
+    seer_text_put(text, "]");
+  }
+  seer_text_put(text, "}}");
+}
+
 const char *seer_build_json(const seer_context *context, const seer_network *network,
     const seer_built_kernels *kernels, const seer_choice *choice, const seer_built_plan *plan,
     seer_arena *arena) {
@@ -301,6 +322,7 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   put_steps(&text, network, kernels, kernels->of_step[0]);
   put_stretches(&text, network);
   put_sets(&text, network, kernels, plan);
+  put_range(&text, network->range, plan[0].next);
   seer_text_put(&text, "\n}\n");
   return text.data;
 }

@@ -7,6 +7,7 @@
 //   made.c     what each step leaves in memory -> its part of the plan
 //   sides.c    of what lies on a device: which copy of a value is good (sides.h)
 //   device.c   the plan's part about the device
+//   range.c    how a batch of a range is run by several plans (make.h)
 //   weights.c  packed weights -> weights.bin (make.h)
 //
 // Memory: what has no other owner is in the arena that is given.

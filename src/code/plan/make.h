@@ -48,10 +48,16 @@ typedef struct {
   const char **phase_symbol;  // header.n_phase of them
   uint64_t private_bytes;  // of each thread, for images that run apart
   const bool *is_in_place;  // by graph->shared
+  const uint32_t *next;  // of a range, in the first plan, as seer_plan_range has it; NULL: none
 } seer_built_plan;
 // Of set `set`: its steps, and its weights into `weights`.
 SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,
     uint32_t set, const seer_built_kernels *kernels, const seer_choice *choice,
     seer_weight_file *weights, seer_arena *arena, seer_built_plan *out);
+
+// ---- range.c
+// Appends what the first plan says of the network's range, if it has one.
+void seer_build_range(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_arena *arena, seer_built_plan *first);
 
 #endif

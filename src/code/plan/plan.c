@@ -618,6 +618,6 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   seer_text_init(&blob, arena);
   seer_text_put_n(&blob, (const char *)&header, sizeof header);
   put_sections(&b, io, set == 0 ? kernels : NULL, &blob, &header);
-  *out = (seer_built_plan){header, blob, b.symbol, b.at.private_bytes, b.at.is_in_place};
+  *out = (seer_built_plan){header, blob, b.symbol, b.at.private_bytes, b.at.is_in_place, NULL};
   return SEER_OK;
 }

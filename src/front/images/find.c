@@ -37,18 +37,17 @@ static bool begins_with_batch(const finder *f, const seer_value *value) {
 }
 
 // Elements from image to image; 0: its memory is no n blocks.
-static int64_t block_elems(const finder *f, const seer_value *value) {
-  if (value->rank == 0 || value->dim[first_dim(value)] % f->n != 0) return 0;
+static int64_t block_elems(const seer_value *value, uint32_t n) {
+  if (value->rank == 0 || value->dim[first_dim(value)] % n != 0) return 0;
   int64_t row = seer_value_row(value), pitch = seer_value_pitch(value);
-  if (value->rank == 1) return pitch == row ? row / f->n : 0;
-  return row > 0 ? seer_value_elems(value) / row * pitch / f->n : 0;
+  if (value->rank == 1) return pitch == row ? row / n : 0;
+  return row > 0 ? seer_value_elems(value) / row * pitch / n : 0;
 }
 
-// Blocks of the two are the same bytes, or those of the one lie in those of the other.
-static bool are_same_blocks(const finder *f, seer_val a, seer_val b) {
-  const seer_value *x = seer_graph_value(f->graph, a), *y = seer_graph_value(f->graph, b);
-  int64_t block = block_elems(f, x);
-  if (block == 0 || block_elems(f, y) != block || x->dtype != y->dtype) return false;
+bool seer_images_are_same_blocks(const seer_graph *graph, seer_val a, seer_val b, uint32_t n) {
+  const seer_value *x = seer_graph_value(graph, a), *y = seer_graph_value(graph, b);
+  int64_t block = block_elems(x, n);
+  if (block == 0 || block_elems(y, n) != block || x->dtype != y->dtype) return false;
   return (!x->base.i || x->offset < block) && (!y->base.i || y->offset < block);
 }
 
@@ -117,7 +116,8 @@ static void look_at_view(finder *f, uint32_t s) {
   const seer_step *step = &f->network->step[s];
   in_images *out = &f->of_value[step->view_out.i];
   bool is_first = *out == UNKNOWN;
-  f->can[s] = is_in_images(f, step->view_in) && are_same_blocks(f, step->view_in, step->view_out) &&
+  f->can[s] = is_in_images(f, step->view_in) &&
+      seer_images_are_same_blocks(f->graph, step->view_in, step->view_out, f->n) &&
       (is_first || *out == IN_IMAGES);
   *out = f->can[s] ? IN_IMAGES : NOT_IN_IMAGES;
 }
