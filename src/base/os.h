@@ -38,7 +38,8 @@ void seer_os_unmap(seer_os_map *map);
 SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena, size_t max_bytes,
     char **out_data,
     size_t *out_n_bytes);  // NUL-terminated copy; INVALID for a file of more than max_bytes
-// Writes a temporary file beside `path` and renames it: `path` is never half-written.
+// Writes a temporary file beside `path` and renames it: `path` is never half-written. What is there
+// and no file (/dev/stdout, a pipe) is written to.
 SEER_MUST_USE seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes);
 // Could it, now? Nothing is there afterwards that was not before. For who writes when the work is
 // done, and would rather know before it.

@@ -204,6 +204,28 @@ seer_status seer_os_read_file(
   return SEER_OK;
 }
 
+static seer_status write_to(int fd, const char *path, const void *data, size_t n_bytes) {
+  seer_status status = seer_os_write_all(fd, data, n_bytes);
+  if (!status) return SEER_OK;
+  seer_code code = seer_status_code(status);
+  seer_status_free(status);
+  return seer_os_fail(code == SEER_CODE_RESOURCE ? ENOSPC : EIO, "cannot write", path);
+}
+
+// A device, a pipe: what is written there goes on, and is not replaced.
+static bool is_special(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static seer_status write_special(const char *path, const void *data, size_t n_bytes) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return seer_os_fail(errno, "cannot write", path);
+  seer_status status = write_to(fd, path, data, n_bytes);
+  close(fd);
+  return status;
+}
+
 // A new file beside `path`, whose name is the caller's to free.
 static seer_status open_beside(const char *path, char **out_name, int *out_fd) {
   // Unique among processes (pid) and among this one's threads and calls (counter).
@@ -223,6 +245,8 @@ static seer_status open_beside(const char *path, char **out_name, int *out_fd) {
 seer_status seer_os_check_writable(const char *path) {
   TRY_FAULT("cannot write", path);
   if (seer_os_is_dir(path)) return SEER_FAIL(IO, "%s: cannot write: is a folder", path);
+  if (is_special(path))
+    return access(path, W_OK) == 0 ? SEER_OK : seer_os_fail(errno, "cannot write", path);
   char *temporary;
   int fd;
   SEER_TRY(open_beside(path, &temporary, &fd));
@@ -234,15 +258,11 @@ seer_status seer_os_check_writable(const char *path) {
 
 seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes) {
   TRY_FAULT("cannot write", path);
+  if (is_special(path)) return write_special(path, data, n_bytes);
   char *temporary;
   int fd;
   SEER_TRY(open_beside(path, &temporary, &fd));
-  seer_status status = seer_os_write_all(fd, data, n_bytes);
-  if (status) {
-    seer_code code = seer_status_code(status);
-    seer_status_free(status);
-    status = seer_os_fail(code == SEER_CODE_RESOURCE ? ENOSPC : EIO, "cannot write", path);
-  }
+  seer_status status = write_to(fd, path, data, n_bytes);
   if (close(fd) != 0 && !status) status = seer_os_fail(errno, "cannot write", path);
   if (!status && seer_os_fault_hits()) status = seer_os_fail(EIO, "cannot rename to", path);
   if (!status && rename(temporary, path) != 0)

@@ -154,6 +154,28 @@ static void files_round_trip(void **state) {
   assert_int_equal(n, strlen(data));
 }
 
+// A device or a pipe is written to, and stays what it is: to root, /dev/null could be lost.
+static void what_is_no_file_is_written_to(void **state) {
+  (void)state;
+  const char *path = in_folder("pipe");
+  char got[8] = {0};
+  struct stat info;
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int fd = open(path, O_RDONLY | O_NONBLOCK);
+  assert_true(fd >= 0);
+  must(seer_os_check_writable(path));
+  must(seer_os_write_file(path, "through", 7));
+  assert_int_equal(read(fd, got, sizeof got), 7);
+  assert_string_equal(got, "through");
+  close(fd);
+  assert_int_equal(stat(path, &info), 0);
+  assert_true(S_ISFIFO(info.st_mode));
+  fails_with(seer_os_write_file("/dev/full", "x", 1), SEER_CODE_RESOURCE);
+  assert_int_equal(stat("/dev/full", &info), 0);
+  assert_true(S_ISCHR(info.st_mode));
+  assert_int_equal(unlink(path), 0);
+}
+
 static void bad_paths_are_named(void **state) {
   (void)state;
   char *data;
@@ -505,6 +527,7 @@ int main(void) {
       cmocka_unit_test(files_round_trip),
       cmocka_unit_test(a_map_survives_its_file_being_cut),
       cmocka_unit_test(files_beneath_a_folder),
+      cmocka_unit_test(what_is_no_file_is_written_to),
       cmocka_unit_test(bad_paths_are_named),
       cmocka_unit_test(failed_writes_leave_nothing),
       cmocka_unit_test(trees_are_made_and_removed),
