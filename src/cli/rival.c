@@ -129,22 +129,26 @@ static seer_status read_version(const rival *r, const char **out) {
   return SEER_OK;
 }
 
+static const char *answer_path(const rival *r, int32_t i) {
+  return seer_os_path_join(r->arena, r->folder, seer_arena_printf(r->arena, "out%d.npy", i));
+}
+
 // How far one answer is from the other, as a share of its largest value; infinity: they are not
 // alike in number, type or shape.
 static seer_status read_deviation(const rival *r, seer_use *use, double *out) {
-  *out = 0;
+  const int32_t n = use->n_outputs;
+  bool is_as_many = seer_os_exists(answer_path(r, n - 1)) && !seer_os_exists(answer_path(r, n));
+  *out = is_as_many ? 0 : INFINITY;
   SEER_TRY(seer_use_run(use));
-  for (int32_t i = 0; i < use->n_outputs; i++) {
+  for (int32_t i = 0; i < n && is_as_many; i++) {
     seer_npy npy;
     seer_io_info own = seer_use_output(use, i);
-    const char *file =
-        seer_os_path_join(r->arena, r->folder, seer_arena_printf(r->arena, "out%d.npy", i));
-    SEER_TRY(seer_npy_read(file, r->arena, &npy));
-    uint64_t n = npy.n_bytes / seer_dtype_bytes(seer_onnx_dtype(npy.onnx_dtype));
+    SEER_TRY(seer_npy_read(answer_path(r, i), r->arena, &npy));
+    uint64_t n_elem = npy.n_bytes / seer_dtype_bytes(seer_onnx_dtype(npy.onnx_dtype));
     bool is_alike =
         npy.onnx_dtype == seer_npy_carrier(own.onnx_dtype) && npy.n_bytes == own.n_bytes;
     seer_difference d = {.max_error = INFINITY, .max_expected = 1};
-    if (is_alike) d = seer_compare(own.onnx_dtype, use->output[i], npy.data, n, 0, 0);
+    if (is_alike) d = seer_compare(own.onnx_dtype, use->output[i], npy.data, n_elem, 0, 0);
     double deviation = d.max_error / (d.max_expected > 0 ? d.max_expected : 1);
     if (deviation > *out) *out = deviation;
   }

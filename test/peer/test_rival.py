@@ -60,6 +60,13 @@ def another_network():
         onnx.save(network(scale=3.0), file)
         assert race(lib, file) > 0.1
         assert "answers are" in familyseer("bench", lib, file, *ORT, *SHORT).stdout
+        for count in 1, 3:  # outputs; the library has two
+            other = network()
+            other.graph.node.append(helper.make_node("Neg", ["y"], ["n"]))
+            other.graph.output.append(helper.make_tensor_value_info("n", TensorProto.FLOAT, [5, 17]))
+            del other.graph.output[count:]
+            onnx.save(other, file)
+            assert "their outputs are others" in familyseer("bench", lib, file, *ORT, *SHORT).stdout
 
 
 def what_cannot_be():
