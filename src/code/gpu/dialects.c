@@ -258,6 +258,7 @@ static const seer_source_frame frame_opencl = {
     .global = "__global ",
     .group = "__local ",
     .spread = "#if ITEMS_ARE_LANES >= $N\n  if (item % $N != 0) return;\n",
+    .or_spread = "#elif ITEMS_ARE_LANES >= $N\n  if (item % $N != 0) return;\n",
     .single = "#else\n",
     .end = "#endif\n",
     .loop = ""};

@@ -237,20 +237,13 @@ static void find_loops(const seer_source *s, seer_vec_block block, bool is_in, b
   }
 }
 
-uint32_t seer_source_spread(seer_source *s, uint32_t phase) {
-  static const uint32_t lanes[] = {16, 8, 4};
-  int64_t n_items = seer_items_of_phase(s->code->loop, phase);
+bool seer_source_spread(seer_source *s, uint32_t phase, uint32_t lanes) {
+  if (seer_items_of_phase(s->code->loop, phase) % lanes != 0) return false;
   bool *is_in_loop = SEER_NEW_ARRAY(s->arena, bool, s->code->n);
   find_loops(s, s->phase->body, false, is_in_loop);
-  for (size_t k = 0; k < SEER_COUNT_OF(lanes); k++) {
-    if (n_items % lanes[k] != 0) continue;
-    spreader p = {.s = s,
-        .of = SEER_NEW_ARRAY(s->arena, progress, s->code->n),
-        .lanes = lanes[k],
-        .is_in_loop = is_in_loop};
-    if (take_all(&p)) return lanes[k];
-    for (size_t i = 0; i < s->n_order; i++) s->fact[s->order[i]].is_spread = false;
-    for (size_t i = 0; i < s->n_piece; i++) s->piece[i].is_spread = false;
-  }
-  return 0;
+  spreader p = {.s = s,
+      .of = SEER_NEW_ARRAY(s->arena, progress, s->code->n),
+      .lanes = lanes,
+      .is_in_loop = is_in_loop};
+  return take_all(&p);
 }

@@ -34,9 +34,9 @@ typedef struct {
   const char *numbers;  // of the block and of the item
   // in front of the type of a pointer to an argument, to a block's memory
   const char *global, *group;
-  // What stands around the code of a phase for items as lanes, $N of them, in front of an item's
-  // own, and behind that; NULL: there is none
-  const char *spread, *single, *end;
+  // What stands in front of the code of a phase for items as lanes, $N of them, of a further such
+  // form, of an item's own code, and behind that; NULL: there is none
+  const char *spread, *or_spread, *single, *end;
   const char *loop;  // in front of each loop: a compiler writes out none that the schedule did not
 } seer_source_frame;
 // Of such a dialect an item computes on one lane; loads and stores have several, which are taken
@@ -145,9 +145,9 @@ bool seer_source_is_of_group(const seer_source *s, seer_vec pointer);
 void seer_source_find_short(seer_source *s, uint32_t phase);
 
 // ---- ../gpu/spread.c
-// is_spread of s->phase, and of its pieces; behind seer_source_find_short. How many items are
-// lanes; 0: it has no such form.
-uint32_t seer_source_spread(seer_source *s, uint32_t phase);
+// is_spread of s->phase, and of its pieces, where so many items are to be lanes; right behind
+// seer_source_find_short. False: it has no such form, and what was set is of no use.
+bool seer_source_spread(seer_source *s, uint32_t phase, uint32_t lanes);
 // Of a row of INSERTs: the value of each lane. False: not all lanes are put.
 bool seer_source_row(const seer_source *s, seer_vec v, seer_vec *out_lanes);
 

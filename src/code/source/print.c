@@ -436,20 +436,34 @@ static void find_items(seer_source *s, uint32_t phase) {
   s->n_name = 0;
 }
 
+// The forms with items as lanes, one for vectors of 16 and one for those of 8: the compiler of the
+// text knows which the processor has. Of 4 only where there is no other. False: the phase has none.
+static bool put_spread(seer_source *s, uint32_t phase) {
+  static const uint32_t lanes[] = {16, 8, 4};
+  const seer_source_frame *frame = s->dialect->frame;
+  bool has_any = false;
+  for (size_t k = 0; k < SEER_COUNT_OF(lanes) && !(has_any && lanes[k] < 8); k++) {
+    if (seer_source_spread(s, phase, lanes[k])) {
+      const char *n = seer_arena_printf(s->arena, "%u", s->n_spread = lanes[k]);
+      seer_source_put_words(
+          s->text, has_any ? frame->or_spread : frame->spread, (const char *const[]){"N", n, NULL});
+      put_body(s);
+      has_any = true;
+    }
+    s->n_spread = 0;
+    find_items(s, phase);
+  }
+  if (has_any) seer_text_put(s->text, frame->single);
+  return has_any;
+}
+
 static void put_items(seer_source *s, uint32_t phase) {
   const seer_source_frame *frame = s->dialect->frame;
   find_items(s, phase);
   seer_source_begin_items(s, phase);
-  s->n_spread = frame->spread ? seer_source_spread(s, phase) : 0;
-  if (s->n_spread > 0) {
-    const char *lanes = seer_arena_printf(s->arena, "%u", s->n_spread);
-    seer_source_put_words(s->text, frame->spread, (const char *const[]){"N", lanes, NULL});
-    put_body(s);
-    seer_text_put(s->text, frame->single);
-    find_items(s, phase);
-  }
+  bool has_lanes = frame->spread && put_spread(s, phase);
   put_body(s);
-  if (s->n_spread > 0) seer_text_put(s->text, frame->end);
+  if (has_lanes) seer_text_put(s->text, frame->end);
   seer_text_put(s->text, "}\n");
 }
 
