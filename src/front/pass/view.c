@@ -131,6 +131,16 @@ bool seer_pass_is_view(const seer_graph *graph, const seer_node *node) {
   return memcmp(from, to, atoms.n * sizeof *from) == 0;
 }
 
+// Of dimensions of extent 1 and then dimension 0: that one first. Where they stand changes nothing
+// in memory, but images of a batch are looked for in what comes first (images.h).
+static void put_batch_first(const seer_value *value, uint8_t *order) {
+  uint32_t n_one = 0;
+  while (n_one < value->rank && value->dim[order[n_one]] == 1) n_one++;
+  if (n_one == 0 || n_one == value->rank || order[n_one] != 0) return;
+  memmove(order + 1, order, n_one);
+  order[0] = 0;
+}
+
 bool seer_pass_view_order(
     const seer_graph *graph, const seer_node *node, bool backward, uint8_t *out_order) {
   atom_list atoms;
@@ -139,8 +149,8 @@ bool seer_pass_view_order(
   const seer_value *wanted = seer_graph_value(graph, backward ? node->in[0] : node->out[0]);
   uint32_t seq[MAX_ATOMS];
   if (!sequence(&atoms, given, backward, seq)) return false;
-  // Dimensions of extent 1 first; then the others as their atoms come. A dimension's atoms must
-  // come in one run.
+  // Dimensions of extent 1 first, but behind a batch; then the others as their atoms come. A
+  // dimension's atoms must come in one run.
   bool is_placed[SEER_MAX_RANK] = {false};
   uint32_t n = 0;
   for (uint32_t d = 0; d < wanted->rank; d++) {
@@ -162,5 +172,7 @@ bool seer_pass_view_order(
       out_order[n++] = (uint8_t)d;
     }
   }
-  return n == wanted->rank;
+  if (n != wanted->rank) return false;
+  put_batch_first(wanted, out_order);
+  return true;
 }
