@@ -42,6 +42,19 @@ static void print_sets(const json_t *info, seer_arena *arena) {
   }
 }
 
+// A library for any batch of a range.
+static void print_range(const json_t *info) {
+  const json_t *range = json_object_get(info, "range"), *size;
+  size_t i;
+  if (!range) return;
+  printf("%-12sany from %" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT ", as sets of", "batch",
+      json_integer_value(json_object_get(range, "first")),
+      json_integer_value(json_object_get(range, "last")));
+  json_array_foreach(json_object_get(range, "sets"), i, size)
+      printf(" %" JSON_INTEGER_FORMAT, json_integer_value(size));
+  printf("\n");
+}
+
 // Of all sets.
 static size_t count_steps(const json_t *info) {
   const json_t *sets = json_object_get(info, "sets"), *set;
@@ -141,6 +154,7 @@ static seer_status info_library(seer_context *context, const char *path) {
   printf("%-12s%s (%s)\n", "model", seer_description_text(info, "model", arena),
       seer_description_text(info, "made_by", arena));
   print_sets(info, arena);
+  print_range(info);
   print_values(json_object_get(info, "bound"), "bound", arena);
   const char *precision = seer_description_text(info, "precision", arena);
   if (*precision) printf("%-12s%s\n", "precision", precision);

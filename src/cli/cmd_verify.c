@@ -72,11 +72,8 @@ static seer_status select_same(comparison *c, uint32_t set) {
   const char *wanted = c->network->set[set]->shapes;
   bool is_same =
       (uint32_t)tuned->n_inputs == graph->n_input && (uint32_t)tuned->n_outputs <= graph->n_output;
-  int32_t own = 0;
-  while (is_same && graph->n_input > 0 && strcmp(seer_use_shapes(tuned, own), wanted) != 0 &&
-      ++own < tuned->n_sets) {
-  }
-  is_same = is_same && own < tuned->n_sets;
+  int32_t own = is_same && graph->n_input > 0 ? seer_use_find(tuned, wanted) : 0;
+  is_same = is_same && own >= 0;
   if (is_same) SEER_TRY(seer_use_select(tuned, own));
   if (is_same && has_outputs_of(c, graph)) return SEER_OK;
   return SEER_FAIL(
@@ -266,21 +263,26 @@ static seer_status compare_sets(comparison *c) {
                      c->is_peer ? "ONNX Runtime's" : "those of untiled code", c->model);
 }
 
-// The sets of a library as --input-shapes has them, unless the user gave some.
+// A set of a library, or a size of its range, as --input-shapes has it.
+static seer_status give_shapes(seer_context *context, const seer_use *use, int32_t set) {
+  seer_text text;
+  seer_text_init(&text, use->arena);
+  for (int32_t i = 0; i < use->n_inputs; i++) {
+    const seer_io_info *io = use->api->set_input(use->model, set, i);
+    if (io->rank == 0) continue;
+    seer_text_printf(&text, "%s%s:", text.n_bytes > 0 ? "," : "", io->name);
+    for (int32_t k = 0; k < io->rank; k++)
+      seer_text_printf(&text, "%s%" PRId64, k > 0 ? "x" : "", io->dim[k]);
+  }
+  return seer_context_set(context, "input-shapes", text.n_bytes > 0 ? text.data : "");
+}
+
+// The sets of a library, unless the user gave some; the size of a range that inputs are given of.
 static seer_status take_shapes(seer_context *context, seer_use *use) {
   if (use->n_sets == 1 || seer_context_n_values(context, SEER_OPT_INPUT_SHAPES) > 0) return SEER_OK;
-  for (int32_t set = 0; set < use->n_sets; set++) {
-    seer_text text;
-    seer_text_init(&text, use->arena);
-    for (int32_t i = 0; i < use->n_inputs; i++) {
-      const seer_io_info *io = use->api->set_input(use->model, set, i);
-      if (io->rank == 0) continue;
-      seer_text_printf(&text, "%s%s:", text.n_bytes > 0 ? "," : "", io->name);
-      for (int32_t k = 0; k < io->rank; k++)
-        seer_text_printf(&text, "%s%" PRId64, k > 0 ? "x" : "", io->dim[k]);
-    }
-    SEER_TRY(seer_context_set(context, "input-shapes", text.n_bytes > 0 ? text.data : ""));
-  }
+  if (seer_context_n_values(context, SEER_OPT_INPUT) > 0) SEER_TRY(seer_use_choose(context, use));
+  if (use->set >= use->n_sets) return give_shapes(context, use, use->set);
+  for (int32_t set = 0; set < use->n_sets; set++) SEER_TRY(give_shapes(context, use, set));
   return SEER_OK;
 }
 

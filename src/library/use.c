@@ -214,6 +214,15 @@ const char *seer_use_shapes(const seer_use *use, int32_t set) {
   return text.n_bytes > 0 ? text.data : "no inputs";
 }
 
+int32_t seer_use_find(const seer_use *use, const char *shapes) {
+  int32_t set = 0;
+  bool is_there = true;
+  for (; is_there && strcmp(seer_use_shapes(use, set), shapes) != 0; set++)
+    is_there =
+        set + 1 < use->n_sets || (use->n_inputs > 0 && use->api->set_input(use->model, set + 1, 0));
+  return is_there ? set : -1;
+}
+
 // ---- choosing a set
 
 // What is known of the inputs' shapes.

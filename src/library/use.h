@@ -57,6 +57,9 @@ const seer_io_info *seer_use_declared(const seer_use *use, int32_t index);  // o
 int32_t seer_use_n_steps(const seer_use *use);
 // "input_ids[1,128] mask[1,128]", safe to show, in use->arena.
 const char *seer_use_shapes(const seer_use *use, int32_t set);
+// What has inputs of these shapes, for seer_use_select: a set, or a size of a library's range,
+// whose number is n_sets or more. -1: nothing has.
+int32_t seer_use_find(const seer_use *use, const char *shapes);
 // Fills all inputs: -i NAME=x.npy, the others by --fill and --seed (the numbers depend on seed,
 // position and shape only).
 SEER_MUST_USE seer_status seer_use_fill(const seer_context *context, seer_use *use);

@@ -4,6 +4,8 @@
 #include "front/range.h"
 #include "setup/shapes.h"
 
+#define SAME 1e-9  // of a time
+
 static void insert(int64_t *sizes, uint32_t *n, int64_t size) {
   uint32_t k = *n;
   for (uint32_t i = 0; i < *n; i++)
@@ -59,13 +61,14 @@ void seer_range_split(
   out_next[0] = 0;
   for (int64_t size = 1; size <= last; size++) {
     out_next[size] = 0;
-    // From the largest on, so that of equals the one with the largest part first is taken.
+    // From the largest on, so that of equals the one with the largest part first is taken: sums in
+    // another order are equals.
     for (uint32_t k = n_set; k-- > 0;) {
       int64_t rest = size - sizes[k];
       if (rest < 0 || (rest > 0 && out_next[rest] == 0)) continue;
       double sum = best[rest] + seconds[k];
-      bool is_better = out_next[size] == 0 || sum < best[size] ||
-          (sum <= best[size] && runs[rest] + 1 < runs[size]);
+      bool is_better = out_next[size] == 0 || sum < best[size] * (1 - SAME) ||
+          (sum < best[size] * (1 + SAME) && runs[rest] + 1 < runs[size]);
       if (!is_better) continue;
       best[size] = sum;
       runs[size] = runs[rest] + 1;

@@ -105,6 +105,14 @@ static void known_sizes(void **state) {
   assert_int_equal(next[7], 3);
   assert_int_equal(next[3], 2);
   assert_int_equal(next[31], 5);
+  // Sums that rounding makes differ are equals all the same.
+  const double rounded[] = {0.1, 0.2, 0.4, 0.8, 1.6, 3.2};
+  seer_range_split(of_32, rounded, 6, next);
+  for (uint32_t size = 1; size <= 32; size++) {
+    uint32_t largest = 0;
+    while (largest + 1 < 6 && of_32[largest + 1] <= size) largest++;
+    assert_int_equal(next[size], largest + 1);
+  }
 }
 
 // ---- what is given
