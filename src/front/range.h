@@ -38,6 +38,10 @@ void seer_range_split(
 SEER_MUST_USE seer_status seer_range_expand(const char *const *given, uint32_t n_given,
     seer_arena *arena, seer_range **out_range, const char *const **out_shapes, uint32_t *out_n);
 
+// A constant (NULL: none) whose first dimension is `batch` blocks of the same *out_block bytes.
+// Pure.
+bool seer_range_is_repeated(const seer_tensor *tensor, int64_t batch, size_t *out_block);
+
 // That set `s` is set 0 but for its batch, both graphs as they were resolved. Sets is_ranged.
 // Errors: INVALID an input that changes in another way; UNSUPPORTED names the node.
 SEER_MUST_USE seer_status seer_range_check_same(

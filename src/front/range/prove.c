@@ -25,21 +25,15 @@ static seer_status refuse(const seer_step *step, const char *why) {
   return SEER_FAIL(UNSUPPORTED, "a range of batches: step '%s' %s; " INSTEAD, step->name, why);
 }
 
-// n times the same block: what is read of it for an image is what is read for any other.
-static bool is_repeated(const prover *p, const seer_value *value) {
-  const seer_tensor *tensor = value->constant;
-  if (!tensor || tensor->rank == 0 || tensor->dim[0] != p->n) return false;
-  size_t block = tensor->n_bytes / p->n;
-  for (uint32_t k = 1; k < p->n; k++)
-    if (memcmp((const char *)tensor->data + k * block, tensor->data, block) != 0) return false;
-  return true;
-}
-
-// A DAG's buffer as it is read: of a constant that is repeated, by whether the DAG reads it so.
+// A buffer of a constant that is n times the same block: what is read of it for an image is what is
+// read for any other.
 static bool is_block_constant(const prover *p, const seer_step *step, uint32_t b) {
   const seer_dag_buf *buf = &step->dag->buf[b];
+  size_t n_block;
   return buf->kind != SEER_BUF_STAGE && step->value_of_buf[b].i && buf->rank > 0 &&
-      buf->dim[0] == p->n && is_repeated(p, seer_graph_value(p->graph, step->value_of_buf[b]));
+      buf->dim[0] == p->n &&
+      seer_range_is_repeated(
+          seer_graph_value(p->graph, step->value_of_buf[b])->constant, p->n, &n_block);
 }
 
 static seer_status prove_dag(prover *p, const seer_step *step, bool *is_split) {
@@ -59,7 +53,7 @@ static seer_status prove_dag(prover *p, const seer_step *step, bool *is_split) {
   if (!is_apart)
     return refuse(step,
         seer_arena_printf(p->scratch, "does not keep the images of a batch apart: its %s", why));
-  seer_map_set(p->proved, key, 1);
+  if (!has_repeated) seer_map_set(p->proved, key, 1);  // of other constants it may not hold
   return SEER_OK;
 }
 

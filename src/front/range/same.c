@@ -28,9 +28,8 @@ static bool are_alike(const pair *p, const seer_value *x, const seer_value *y) {
   return n_other <= 1;
 }
 
-// A constant that is `batch` times the same block.
-static bool is_repeated(const seer_tensor *tensor, int64_t batch, size_t *out_block) {
-  if (tensor->rank == 0 || tensor->dim[0] != batch) return false;
+bool seer_range_is_repeated(const seer_tensor *tensor, int64_t batch, size_t *out_block) {
+  if (!tensor || tensor->rank == 0 || tensor->dim[0] != batch) return false;
   *out_block = tensor->n_bytes / (size_t)batch;
   for (int64_t k = 1; k < batch; k++)
     if (memcmp((const char *)tensor->data + (size_t)k * *out_block, tensor->data, *out_block) != 0)
@@ -46,8 +45,8 @@ static bool are_same_constants(const pair *p, const seer_tensor *x, const seer_t
   size_t block = 0, other = 0;
   for (uint32_t d = 1; d < x->rank; d++)
     if (x->dim[d] != y->dim[d]) return false;
-  return is_repeated(x, p->of_a, &block) && is_repeated(y, p->of_b, &other) && block == other &&
-      memcmp(x->data, y->data, block) == 0;
+  return seer_range_is_repeated(x, p->of_a, &block) && seer_range_is_repeated(y, p->of_b, &other) &&
+      block == other && memcmp(x->data, y->data, block) == 0;
 }
 
 // An operand that says nothing but the sizes of the result, which are compared.
