@@ -111,7 +111,7 @@ typedef struct {
   // What --input-shapes gives, in sets; none: "".
   const char *const *shapes;
   uint32_t n_set;
-  seer_range *range;  // NULL: none
+  seer_range *range;  // NULL: none, or nothing is run
 } loading;
 
 static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
@@ -164,51 +164,52 @@ static seer_status make_graphs(const loading *l, seer_graph **graph) {
   return SEER_OK;
 }
 
-// A copy of set 0 as it is resolved, and each other set against it.
-static seer_status check_in_range(
-    const loading *l, uint32_t s, const seer_graph *graph, seer_graph **first) {
-  if (!l->range || l->is_literal) return SEER_OK;
-  if (s > 0) return seer_range_check_same(l->range, *first, graph, s);
-  *first = seer_graph_copy(graph);
-  return SEER_OK;
+static seer_status with_shapes(const loading *l, uint32_t s, seer_status status) {
+  if (!status || l->n_set == 1) return status;
+  return seer_status_context(status, "for input shapes '%s'", l->shapes[s]);
 }
 
-// The front end in order, behind reading, for set `s` of shapes. `first`: of set 0, for the others.
-static seer_status resolve_and_build(const loading *l, uint32_t s, seer_graph *graph,
-    seer_graph **first, seer_network **out_network) {
-  const char *notice;
+static seer_status resolve(const loading *l, uint32_t s, seer_graph *graph, const char **notice) {
   SEER_TRY(seer_context_check_stop(l->context));
-  seer_status status = seer_front_resolve(graph, l->shapes[s], &notice);
+  seer_status status = seer_front_resolve(graph, l->shapes[s], notice);
   if (status && l->source->missing) *l->source->missing = graph->missing;
   SEER_TRY(status);
-  SEER_TRY(seer_graph_check_shared(graph, l->arena));
-  SEER_TRY(check_in_range(l, s, graph, first));
+  return seer_graph_check_shared(graph, l->arena);
+}
+
+// The front end in order, behind resolving.
+static seer_status build(
+    const loading *l, uint32_t s, seer_graph *graph, seer_network **out_network) {
+  SEER_TRY(seer_context_check_stop(l->context));
   if (l->is_literal)
     SEER_TRY(seer_literal_show(graph));
   else
     SEER_TRY(seer_front_run_passes(l->context, graph));
   SEER_TRY(seer_network_build(l->context, graph, l->arena, out_network));
-  if (l->range && s > 0 && !l->is_literal) SEER_TRY(seer_range_prove(l->range, *out_network, s));
-  if (!l->is_literal) SEER_TRY(seer_images_make(l->context, *out_network, l->arena));
-  (*out_network)->notice = notice;
-  return SEER_OK;
+  if (l->is_literal) return SEER_OK;
+  if (l->range) SEER_TRY(seer_range_prove(l->range, *out_network, s));
+  return seer_images_make(l->context, *out_network, l->arena);
 }
 
-// The same for all sets, over one list of tasks.
+// The same for all sets, over one list of tasks. Those of a range are compared as they are
+// resolved, before a pass changes one.
 static seer_status build_network(const loading *l, seer_graph *first, seer_network **out_network) {
   uint32_t n = l->n_set;
-  seer_graph **graph = SEER_NEW_ARRAY(l->arena, seer_graph *, n), *resolved = NULL;
+  seer_graph **graph = SEER_NEW_ARRAY(l->arena, seer_graph *, n);
   seer_network **network = SEER_NEW_ARRAY(l->arena, seer_network *, n);
+  const char **notice = SEER_NEW_ARRAY(l->arena, const char *, n);
   SEER_TRY(seer_sets_check(l->shapes, n));
   graph[0] = first;
   SEER_TRY(make_graphs(l, graph));
+  for (uint32_t s = 0; s < n; s++) SEER_TRY(with_shapes(l, s, resolve(l, s, graph[s], &notice[s])));
+  for (uint32_t s = 1; s < n && l->range; s++)
+    SEER_TRY(with_shapes(l, s, seer_range_check_same(l->range, graph[0], graph[s], s)));
   for (uint32_t s = 0; s < n; s++) {
-    seer_status status = resolve_and_build(l, s, graph[s], &resolved, &network[s]);
-    if (status)
-      return n == 1 ? status : seer_status_context(status, "for input shapes '%s'", l->shapes[s]);
+    SEER_TRY(with_shapes(l, s, build(l, s, graph[s], &network[s])));
+    network[s]->notice = notice[s];
   }
   SEER_TRY(seer_sets_join(network, n, l->arena));
-  for (uint32_t s = 0; s < n; s++) network[s]->range = l->is_literal ? NULL : l->range;
+  for (uint32_t s = 0; s < n; s++) network[s]->range = l->range;
   *out_network = network[0];
   return seer_graph_check_files(first);
 }
@@ -220,6 +221,7 @@ static seer_status find_sets(loading *l) {
   for (uint32_t s = 0; s < n; s++) given[s] = input_shapes(l->context, s);
   given[n] = "";
   SEER_TRY(seer_range_expand(given, n > 0 ? n : 1, l->arena, &l->range, &l->shapes, &l->n_set));
+  if (l->is_literal) l->range = NULL;  // a judge of sizes, each for itself
   const seer_target *target = seer_context_target(l->context);
   if (!l->range || !target || target->kind == SEER_TARGET_CPU) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED,
