@@ -146,11 +146,11 @@ static void a_report_that_cannot_be_written(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  set(&w, "report", in_folder(&w, "none/page.html"));
-  set(&w, "records", "none");
+  set(&w, "report", in_folder(&w, "no/page.html"));
+  set(&w, "records", in_folder(&w, "none"));
   if (seer_tuner_load(w.tuner, "mlp")) fail_msg("%s", seer_tuner_message(w.tuner));
   assert_int_equal(seer_tuner_tune(w.tuner), 1);
-  assert_non_null(strstr(seer_tuner_message(w.tuner), "none/page.html"));
+  assert_non_null(strstr(seer_tuner_message(w.tuner), "no/page.html"));
   close_world(&w);
 }
 
