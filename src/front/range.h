@@ -19,6 +19,9 @@
 
 #include "front/front.h"
 
+// What to do about a network whose batch cannot be cut up, as errors end.
+#define SEER_RANGE_INSTEAD "list the sizes that are needed: --input-shapes, once for each"
+
 // The sizes that get a set, ascending: both ends, powers of two, and 1 where some size of the range
 // is no sum of the others. Each size of the range is a sum of them. 1 <= first <= last. Pure.
 uint32_t seer_range_sizes(int64_t first, int64_t last, int64_t out[SEER_RANGE_MAX_SETS]);

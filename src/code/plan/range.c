@@ -4,7 +4,10 @@
 #include "front/range.h"
 #include "code/plan/make.h"
 #include "learn/feature.h"
+#include "setup/shapes.h"
 #include "space/nest.h"
+
+_Static_assert(SEER_SHAPES_MAX_BATCH <= SEER_PLAN_MAX_BATCH, "a plan holds what can be asked for");
 
 static double seconds_of(const seer_choice *choice, const seer_target *target) {
   if (choice->network_seconds > 0) return choice->network_seconds;

@@ -8,8 +8,6 @@
 #include "front/images.h"
 #include "front/range.h"
 
-#define INSTEAD "list the sizes that are needed: --input-shapes, once for each"
-
 typedef enum { UNKNOWN, IN_BLOCKS, OF_NO_IMAGE } blocks;
 
 typedef struct {
@@ -22,7 +20,8 @@ typedef struct {
 } prover;
 
 static seer_status refuse(const seer_step *step, const char *why) {
-  return SEER_FAIL(UNSUPPORTED, "a range of batches: step '%s' %s; " INSTEAD, step->name, why);
+  return SEER_FAIL(
+      UNSUPPORTED, "a range of batches: step '%s' %s; " SEER_RANGE_INSTEAD, step->name, why);
 }
 
 // A buffer of a constant that is n times the same block: what is read of it for an image is what is
@@ -131,7 +130,8 @@ static seer_status check_outputs(const prover *p) {
         (!value->has_layout || value->order[0] == 0) && !seer_value_is_sized(value);
     if (is_dense && p->of_value[p->graph->output[k].i] == IN_BLOCKS) continue;
     return SEER_FAIL(UNSUPPORTED,
-        "a range of batches: output '%s' has no part for each image of the batch; " INSTEAD,
+        "a range of batches: output '%s' has no part for each image of the "
+        "batch; " SEER_RANGE_INSTEAD,
         seer_value_shown(value));
   }
   return SEER_OK;

@@ -7,8 +7,6 @@
 #include "front/op.h"
 #include "front/range.h"
 
-#define INSTEAD "list the sizes that are needed: --input-shapes, once for each"
-
 typedef struct {
   const seer_graph *a, *b;  // set 0, and the other one
   int64_t of_a, of_b;  // their batches
@@ -71,7 +69,7 @@ static seer_status check_node(const pair *p, const seer_node *x, const seer_node
     if (!are_same_constants(p, v->constant, w->constant))
       return SEER_FAIL(UNSUPPORTED,
           "a range of batches: operand %u of node '%s' (%s) is a number that follows from the "
-          "batch; " INSTEAD,
+          "batch; " SEER_RANGE_INSTEAD,
           k, x->name, x->op_type);
   }
   for (uint32_t k = 0; is_same && k < x->n_out; k++) {
@@ -82,7 +80,7 @@ static seer_status check_node(const pair *p, const seer_node *x, const seer_node
   if (is_same) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED,
       "a range of batches: node '%s' (%s) is another one for another batch, or its sizes do not "
-      "grow with it; " INSTEAD,
+      "grow with it; " SEER_RANGE_INSTEAD,
       x->name, x->op_type);
 }
 
@@ -117,5 +115,6 @@ seer_status seer_range_check_same(
   }
   if (i >= first->n_node && k >= graph->n_node) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED,
-      "a range of batches: the network has more nodes for one batch than for another; " INSTEAD);
+      "a range of batches: the network has more nodes for one batch than for "
+      "another; " SEER_RANGE_INSTEAD);
 }
