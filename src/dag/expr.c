@@ -216,6 +216,8 @@ seer_expr seer_expr_unary(seer_expr_pool *pool, seer_expr_op op, seer_expr a) {
   SEER_ASSERT(
       op != SEER_EXPR_BITS || seer_dtype_format(dtype), "bits of %s", seer_dtype_name(dtype));
   SEER_ASSERT(
+      op != SEER_EXPR_TF32 || dtype == SEER_DTYPE_F32, "tf32 of %s", seer_dtype_name(dtype));
+  SEER_ASSERT(
       op != SEER_EXPR_NOT || !seer_dtype_is_float(dtype), "not of %s", seer_dtype_name(dtype));
   if (is_const(x)) {
     seer_scalar v = const_value(x), none = {.i = 0};

@@ -4,6 +4,7 @@
 #include "dag/scalar.h"
 
 #include <math.h>
+#include <string.h>
 
 int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
   switch (dtype) {
@@ -151,9 +152,8 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
     case SEER_EXPR_MOD:
       return b == 0 ? 0 : wrap_sub(a, wrap_mul(int_div(u64, a, b), b));
     case SEER_EXPR_MIN:
-      return int_order(u64, a, b) < 0 ? a : b;
     case SEER_EXPR_MAX:
-      return int_order(u64, a, b) > 0 ? a : b;
+      return (int_order(u64, a, b) < 0) == (op == SEER_EXPR_MIN) ? a : b;
     case SEER_EXPR_POW:
       return int_pow(a, b);
     case SEER_EXPR_NEG:
@@ -207,6 +207,7 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
     case SEER_EXPR_DOT2:  // gives a float
     case SEER_EXPR_DOT2_F16:
     case SEER_EXPR_BITS:  // of floats
+    case SEER_EXPR_TF32:
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
     case SEER_EXPR_CONST_I:
@@ -216,6 +217,16 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
       break;
   }
   SEER_ASSERT(false, "operator %s on integers", seer_expr_op_text(op));
+}
+
+double seer_scalar_tf32(double value) {
+  float single = (float)value;
+  uint32_t bits;
+  if (isnan(value)) return value;
+  memcpy(&bits, &single, sizeof bits);
+  bits = (bits + 0x1000u) & ~0x1FFFu;
+  memcpy(&single, &bits, sizeof bits);
+  return (double)single;
 }
 
 static double apply_float(seer_expr_op op, double a, double b) {
@@ -264,6 +275,8 @@ static double apply_float(seer_expr_op op, double a, double b) {
       return erf(a);
     case SEER_EXPR_SIGMOID:
       return 1.0 / (1.0 + exp(-a));
+    case SEER_EXPR_TF32:
+      return seer_scalar_tf32(a);
     case SEER_EXPR_ISNAN:
     case SEER_EXPR_LT:
     case SEER_EXPR_LE:

@@ -19,6 +19,9 @@ seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_
 static inline double seer_scalar_round(seer_dtype dtype, double value) {
   return dtype == SEER_DTYPE_F64 ? value : (double)(float)value;
 }
+// An f32 as tensor cores take it as TF32: the nearest number of 11 bits, ties away from 0, which is
+// infinity beyond the largest one. NaN and infinities stay.
+double seer_scalar_tf32(double value);
 int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value);
 // The ends of a type, from which all limits and identities come: of floats the infinities, or the
 // largest finite numbers where it has none.

@@ -92,6 +92,7 @@ static seer_status check_types(const checker *c, const seer_expr_node *node) {
     bool is_dot = op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op);
     fine = (!is_dot || type[0] == SEER_DTYPE_I32) &&
         (op != SEER_EXPR_BITS || seer_dtype_format(type[0])) &&
+        (op != SEER_EXPR_TF32 || type[0] == SEER_DTYPE_F32) &&
         dtype == seer_expr_op_gives(op, type[0]) &&
         (seer_expr_arity(op) == 1 || type[0] == type[1]);
   }

@@ -26,9 +26,9 @@ typedef struct {
   uint64_t *axes;  // by node: those that it moves with; bit 63: known, bit 62: data
   bool *is_counted;  // by node
   double fma, other;  // of a point
-  // Of a product's lanes that one of bytes takes, one of halves: less where there are instructions
-  // that multiply matrices
-  double byte_share, half_share;
+  // Of a product's lanes that one of bytes takes, one of halves, one of numbers rounded to TF32:
+  // less where there are instructions that multiply matrices
+  double byte_share, half_share, tf32_share;
   bool has_special_units;  // of GPUs: one instruction, beside the FMA's pipes
 } counter;
 
@@ -87,6 +87,12 @@ static bool is_product(seer_expr_op op) {
   return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op);
 }
 
+static bool is_of_tf32(const seer_dag *dag, const seer_expr_node *node) {
+  return node->op == SEER_EXPR_MUL &&
+      seer_expr_at(&dag->expr, node->arg[0])->op == SEER_EXPR_TF32 &&
+      seer_expr_at(&dag->expr, node->arg[1])->op == SEER_EXPR_TF32;
+}
+
 // Of a product's time that by matrices: an instruction does in 16 cycles what 256 of vectors of 16
 // lanes do, of which two start in a cycle.
 #define MATRIX_SHARE 0.125
@@ -98,6 +104,7 @@ static double product_lanes(const counter *c, const seer_expr_node *node) {
   bool is_of_bytes = node->op == SEER_EXPR_DOT4 || (!is_float && lanes <= 0.25);
   bool is_of_halves = seer_expr_is_dot2((seer_expr_op)node->op) || (is_float && lanes <= 0.5);
   if (is_of_bytes) return lanes * c->byte_share;
+  if (is_of_tf32(c->dag, node)) return lanes * c->tf32_share;
   return is_of_halves ? lanes * c->half_share : lanes;
 }
 
@@ -156,10 +163,13 @@ static double tensor_share(const seer_target_gpu *gpu) {
 
 static void set_shares(counter *c, const seer_target *target) {
   if (target->kind != SEER_TARGET_CPU) {
+    double tf32_flops = target->gpu.tf32_flops;
     c->byte_share = c->half_share = tensor_share(&target->gpu);
+    c->tf32_share = tf32_flops > 0 ? 2.0 * target->gpu.n_fmas / tf32_flops : 1;
     c->has_special_units = true;
     return;
   }
+  c->tf32_share = 1;
   c->byte_share = seer_target_multiplies_bytes(target) ? MATRIX_SHARE : 1;
   c->half_share = seer_target_multiplies_halves(target) ? MATRIX_SHARE : 1;
 }

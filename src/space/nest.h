@@ -21,6 +21,7 @@
 #define SEER_NEST_MAX_STATEMENTS 40
 #define SEER_NEST_NO_DIM 0xFF
 #define SEER_NEST_MAX_GAP 16  // elements
+#define SEER_NEST_TF32_ROUNDING 4  // operators on integers that an f32 is rounded to TF32 by
 
 typedef enum {
   SEER_NEST_ARG,  // DAG input or output in its own layout
@@ -81,6 +82,7 @@ typedef struct {
   uint8_t phase;
   bool is_reduction;  // update of a reduction
   bool adds_integers;  // of one whose accumulators wait for a sum of integers: one cycle
+  bool is_of_tf32;  // one of products of factors that are rounded to TF32, which n_rounding has not
   uint8_t n_loop;
   uint8_t first_own;  // loops before it belong to the stages that this one is attached in
   uint8_t first_tile;  // loops from here on are the register tile

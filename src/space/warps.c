@@ -1,17 +1,34 @@
 // warps.c - see warps.h.
 #include "space/warps.h"
 
+static bool is_tf32(const seer_expr_pool *pool, seer_expr e) {
+  return seer_expr_at(pool, e)->op == SEER_EXPR_TF32;
+}
+
+seer_warps_type seer_warps_type_of_product(
+    const seer_expr_pool *pool, seer_expr product, seer_expr out_factor[2]) {
+  const seer_expr_node *node = seer_expr_at(pool, product);
+  for (uint32_t k = 0; k < 2; k++) out_factor[k] = node->arg[k];
+  if (node->op == SEER_EXPR_DOT2) return SEER_WARPS_BF16;
+  if (node->op == SEER_EXPR_DOT2_F16) return SEER_WARPS_F16;
+  bool is_of_tf32 =
+      node->op == SEER_EXPR_MUL && is_tf32(pool, node->arg[0]) && is_tf32(pool, node->arg[1]);
+  if (!is_of_tf32) return SEER_WARPS_NONE;
+  for (uint32_t k = 0; k < 2; k++) out_factor[k] = seer_expr_at(pool, out_factor[k])->arg[0];
+  return SEER_WARPS_TF32;
+}
+
 seer_warps_type seer_warps_type_of(
     const seer_dag *dag, uint32_t stage, const seer_target *target, uint32_t out_axes[2]) {
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->combiner != SEER_COMBINE_SUM || s->n_values != 1 || s->is_const ||
       !seer_target_has_mma(target))
     return SEER_WARPS_NONE;
-  const seer_expr_node *product = seer_expr_at(&dag->expr, s->body[0]);
-  seer_warps_type type = seer_warps_type_of_op((seer_expr_op)product->op);
+  seer_expr factor[2];
+  seer_warps_type type = seer_warps_type_of_product(&dag->expr, s->body[0], factor);
   if (type == SEER_WARPS_NONE) return SEER_WARPS_NONE;
   for (uint32_t k = 0; k < 2; k++) {
-    const seer_access *x = seer_access_find(dag, stage, product->arg[k]);
+    const seer_access *x = seer_access_find(dag, stage, factor[k]);
     if (!x || x->is_guarded) return SEER_WARPS_NONE;
     out_axes[k] = 0;
     for (uint32_t d = 0; d < x->rank; d++) {

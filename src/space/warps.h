@@ -25,15 +25,14 @@
 #define SEER_WARPS_SUMS 4  // of an item in a patch
 #define SEER_WARPS_WRITTEN 4  // products of a patch, one after another, that code has no loop for
 
-// Which types the words of a stage's product have. NONE: it is none that warps multiply, or the
-// target has no such instruction.
-typedef enum { SEER_WARPS_NONE, SEER_WARPS_BF16, SEER_WARPS_F16 } seer_warps_type;
+// Which types the words of a stage's product have: two halves, or an f32 that the product rounds to
+// TF32. NONE: it is none that warps multiply, or the target has no such instruction.
+typedef enum { SEER_WARPS_NONE, SEER_WARPS_BF16, SEER_WARPS_F16, SEER_WARPS_TF32 } seer_warps_type;
 
-static inline seer_warps_type seer_warps_type_of_op(seer_expr_op op) {
-  return op == SEER_EXPR_DOT2    ? SEER_WARPS_BF16
-      : op == SEER_EXPR_DOT2_F16 ? SEER_WARPS_F16
-                                 : SEER_WARPS_NONE;
-}
+// Of an expression by itself: dot2(a, b), dot2_f16(a, b), tf32(a) * tf32(b).
+//   out_factor  a and b: words
+seer_warps_type seer_warps_type_of_product(
+    const seer_expr_pool *pool, seer_expr product, seer_expr out_factor[2]);
 // Of what `stage` sums up: products of two words that are loads of their own, without guards.
 //   out_axes  of each factor: bit a, it moves with the stage's axis a
 seer_warps_type seer_warps_type_of(

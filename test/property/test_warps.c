@@ -1,9 +1,10 @@
-// Random schedules of products of bf16 and f16 for a GPU whose warps multiply: vector code with
-// their products passes its verifier, its interpreter of all items finds no fault in it and gives
-// what the direct DAG gives; whole numbers to the bit, real ones, with infinities and NaN among
-// them, as near as sums in another order are. Products with steps that are cut, and tiles that are
-// left to items, were met, too. Planted: words of an operand exchanged, in vector code; a loop that
-// is said to be a product of warps and is none, and one that is none any more, in tile IR.
+// Random schedules of products of bf16, f16 and TF32 for a GPU whose warps multiply: vector code
+// with their products passes its verifier, its interpreter of all items finds no fault in it and
+// gives what the direct DAG gives; whole numbers to the bit, real ones, with infinities and NaN
+// among them, as near as sums in another order are. Products with steps that are cut, and tiles
+// that are left to items, were met, too. Planted: words of an operand exchanged, in vector code; a
+// loop that is said to be a product of warps and is none, and one that is none any more, in tile
+// IR.
 // SEER_TEST: timeout=300 cost=35
 #include <math.h>
 #include <stdio.h>
@@ -17,50 +18,49 @@
 #include "support/loop_check.h"
 #include "support/test.h"
 
-#define N_SAMPLES 16
-
-// %T: the type
+// %T: the type in memory; %F: of a factor as it is multiplied, %G of one that is wide already; %W
+// what makes a number wide, %N narrow
 static const char *const dags[] = {
     "dag p { input $x %T[64, 64] weight $w %T[64, 32] stage y role anchor [m:m<64, n:n<32] "
-    "sum[k:k<64] = cast.f32($x[m, k]) * cast.f32($w[k, n]) output $y }",
+    "sum[k:k<64] = %F($x[m, k]) * %F($w[k, n]) output $y }",
     // a tail of each
     "dag p { input $x %T[72, 118] weight $w %T[40, 118] stage y role anchor [m:m<72, n:n<40] "
-    "sum[k:k<118] = cast.f32($w[n, k]) * cast.f32($x[m, k]) "
+    "sum[k:k<118] = %F($w[n, k]) * %F($x[m, k]) "
     "stage r role epilogue [m:m<72, n:n<40] = max($y[m, n], 0.0) output $r }",
     // computed both, of several
     "dag p { input $x %T[2, 32, 48] input $v %T[2, 40, 48] "
     "stage y role anchor [b:batch<2, m:m<32, n:n<40] sum[k:k<48] = "
-    "cast.f32($x[b, m, k]) * cast.f32($v[b, n, k]) output $y }",
+    "%F($x[b, m, k]) * %F($v[b, n, k]) output $y }",
     "dag p { input $x %T[2, 32, 48] input $v %T[2, 48, 24] "
     "stage y role anchor [b:batch<2, m:m<32, n:n<24] sum[k:k<48] = "
-    "cast.f32($x[b, m, k]) * cast.f32($v[b, k, n]) output $y }",
+    "%F($x[b, m, k]) * %F($v[b, k, n]) output $y }",
     // rounded where it is fetched
     "dag p { input $x f32[32, 64] weight $w %T[64, 32] stage y role anchor [m:m<32, n:n<32] "
-    "sum[k:k<64] = cast.f32(cast.%T($x[m, k])) * cast.f32($w[k, n]) "
+    "sum[k:k<64] = %F(%N($x[m, k])) * %F($w[k, n]) "
     "stage h role epilogue [m:m<32, n:n<32] = $y[m, n] * 0.5 output $h }",
     // images
     "dag p { input $x %T[14, 14, 32] weight $w %T[24, 32] "
     "stage y role anchor [h:y<14, w:x<14, o:out_channel<24] sum[c:in_channel<32] = "
-    "cast.f32($x[h, w, c]) * cast.f32($w[o, c]) output $y }",
+    "%F($x[h, w, c]) * %F($w[o, c]) output $y }",
     "dag p { input $x %T[8, 8, 32] weight $w %T[16, 3, 3, 32] "
     "stage pad role pad [i:y<10, j:x<10, c:in_channel<32] = "
-    "cast.f32($x[i - 1, j - 1, c] if (i >= 1) & (i < 9) & (j >= 1) & (j < 9) else 0.0:%T) "
+    "%W($x[i - 1, j - 1, c] if (i >= 1) & (i < 9) & (j >= 1) & (j < 9) else 0.0:%T) "
     "stage y role anchor [h:y<8, w:x<8, o:out_channel<16] "
     "sum[ky:ky<3, kx:kx<3, c:in_channel<32] = "
-    "$pad[h + ky, w + kx, c] * cast.f32($w[o, ky, kx, c]) output $y }",
+    "%G($pad[h + ky, w + kx, c]) * %F($w[o, ky, kx, c]) output $y }",
     // whose pixels warps can have as one axis alone: few in a row, an odd number, of two images
     "dag p { input $x %T[2, 7, 7, 32] weight $w %T[16, 3, 3, 32] "
-    "stage pad role pad [n:batch<2, i:y<9, j:x<9, c:in_channel<32] = cast.f32($x[n, i - 1, j - 1, "
+    "stage pad role pad [n:batch<2, i:y<9, j:x<9, c:in_channel<32] = %W($x[n, i - 1, j - 1, "
     "c] if (i >= 1) & (i < 8) & (j >= 1) & (j < 8) else 0.0:%T) "
     "stage y role anchor [n:batch<2, h:y<7, w:x<7, o:out_channel<16] "
     "sum[ky:ky<3, kx:kx<3, c:in_channel<32] = "
-    "$pad[n, h + ky, w + kx, c] * cast.f32($w[o, ky, kx, c]) "
+    "%G($pad[n, h + ky, w + kx, c]) * %F($w[o, ky, kx, c]) "
     "stage r role epilogue [n:batch<2, h:y<7, w:x<7, o:out_channel<16] = max($y[n, h, w, o], 0.0) "
     "output $r }",
     // three tiles of rows and one row, half a tile of columns
     "dag p { input $x %T[7, 7, 24] weight $w %T[20, 24] "
     "stage y role anchor [h:y<7, w:x<7, o:out_channel<20] sum[c:in_channel<24] = "
-    "cast.f32($x[h, w, c]) * cast.f32($w[o, c]) "
+    "%F($x[h, w, c]) * %F($w[o, c]) "
     "stage r role epilogue [h:y<7, w:x<7, o:out_channel<20] = max($y[h, w, o], 0.0) output $r }",
 };
 
@@ -187,31 +187,61 @@ static void check(const loop_expect *expect, bool is_whole, const seer_schedule 
   *out_has_warps = seer_vec_has_mma(code);
   s->n++;
   s->n_warps += *out_has_warps;
-  s->n_implicit += *out_has_warps && strcmp(sketch->formulation, "dot2") != 0;
+  s->n_implicit += *out_has_warps && strstr(sketch->formulation, "implicit") != NULL;
   s->n_padded += *out_has_warps && is_padded(expect, schedule);
   s->n_parts += *out_has_warps && sketch->n_split > 0;
-  s->n_cut += *out_has_warps && count_words(text, "= dot2 ") > 0;
+  s->n_cut +=
+      *out_has_warps && (count_words(text, "= dot2 ") > 0 || count_words(text, "= fmuladd ") > 0);
   s->n_beside += !*out_has_warps;
   if (is_whole) plant(expect, sketch, loop, code, &rng, s, arena);
   seer_arena_destroy(arena);
 }
 
-static void check_list(const seer_sketch_list *list, uint64_t seed, seen *s) {
+// What numbers of a kind are called in a DAG; "": nothing is done to them.
+typedef struct {
+  uint32_t n_samples;  // of a sketch
+  const char *memory, *factor, *wide_factor, *widen, *narrow;
+} kind;
+
+static const kind kinds[] = {{12, "bf16", "cast.f32", "", "cast.f32", "cast.bf16"},
+    {12, "f16", "cast.f32", "", "cast.f32", "cast.f16"}, {5, "f32", "tf32", "tf32", "", ""}};
+
+static const char *word_of(const kind *of, char letter) {
+  return letter == 'T' ? of->memory
+      : letter == 'F'  ? of->factor
+      : letter == 'G'  ? of->wide_factor
+      : letter == 'W'  ? of->widen
+                       : of->narrow;
+}
+
+// `text` with the kind's words in their places.
+static const char *of_kind(const char *text, const kind *of, seer_arena *arena) {
+  const char *at = strchr(text, '%');
+  if (!at) return text;
+  return seer_arena_printf(
+      arena, "%.*s%s%s", (int)(at - text), text, word_of(of, at[1]), of_kind(at + 2, of, arena));
+}
+
+// Of halves those that take words of two.
+static bool has_words(const kind *of, const char *formulation) {
+  return strcmp(of->memory, "f32") == 0 || strstr(formulation, "dot2") != NULL;
+}
+
+static void check_list(const seer_sketch_list *list, const kind *of, uint64_t seed, seen *s) {
   seer_arena *arena = seer_arena_create("numbers");
   seer_rng rng;
   seer_rng_init(&rng, seed);
-  const numbers kinds[] = {WHOLE, REAL, HARD};
+  const numbers filled[] = {WHOLE, REAL, HARD};
   const loop_expect *expect[3];
-  for (uint32_t k = 0; k < 3; k++) expect[k] = loop_expect_of(list, fill, &kinds[k], &rng, arena);
+  for (uint32_t k = 0; k < 3; k++) expect[k] = loop_expect_of(list, fill, &filled[k], &rng, arena);
   for (uint32_t k = 0; k < list->n; k++) {
-    const char *form = list->sketch[k]->formulation;
-    if (strcmp(form, "dot2") != 0 && strcmp(form, "implicit_dot2") != 0) continue;
+    if (!has_words(of, list->sketch[k]->formulation)) continue;
     seer_schedule schedule;
     bool has_warps;
     seer_schedule_default(list, k, &schedule);
     check(expect[k % 3], k % 3 == 0, &schedule, k, s, &has_warps);
     s->n_of_default += has_warps;
-    for (uint32_t n = 0; n < N_SAMPLES; n++) {
+    for (uint32_t n = 0; n < of->n_samples; n++) {
       if (seer_schedule_sample(list, k, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
       check(expect[n % 3], n % 3 == 0, &schedule, k * 100 + n, s, &has_warps);
     }
@@ -219,31 +249,23 @@ static void check_list(const seer_sketch_list *list, uint64_t seed, seen *s) {
   seer_arena_destroy(arena);
 }
 
-// `text` with the type in the place of each %T.
-static const char *of_type(const char *text, const char *type, seer_arena *arena) {
-  const char *at = strstr(text, "%T");
-  if (!at) return text;
-  return seer_arena_printf(
-      arena, "%.*s%s%s", (int)(at - text), text, type, of_type(at + 2, type, arena));
-}
-
 static void each_dag(void **state) {
   (void)state;
   seen s = {0};
-  static const char *const types[] = {"bf16", "f16"};
-  for (size_t k = 0; k < 2 * SEER_COUNT_OF(dags); k++) {
+  for (size_t k = 0; k < SEER_COUNT_OF(kinds) * SEER_COUNT_OF(dags); k++) {
+    const kind *of = &kinds[k % SEER_COUNT_OF(kinds)];
     seer_arena *arena = seer_arena_create("test");
     seer_target target;
     seer_sketch_list *list;
     seer_dag *dag = NULL;
-    const char *text = of_type(dags[k / 2], types[k % 2], arena);
+    const char *text = of_kind(dags[k / SEER_COUNT_OF(kinds)], of, arena);
     must(seer_target_parse("cuda:sm_80", arena, &target));
     must(seer_dag_parse("test", text, strlen(text), arena, &dag));
     seer_dag_finish(dag);
     must(seer_dag_verify(dag));
     must(seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list));
     uint32_t before = s.n_warps;
-    check_list(list, k + 1, &s);
+    check_list(list, of, k + 1, &s);
     if (s.n_warps == before) fail_msg("no products of warps: %s", text);
     seer_arena_destroy(arena);
   }

@@ -257,6 +257,7 @@ seer_vec seer_gen_fmod(seer_gen *g, seer_vec x, seer_vec y);  // C's, exact
 // ---- small.c: between what is computed with and what lies in memory.
 seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
+seer_vec seer_gen_tf32(seer_gen *g, seer_vec f);  // an f32 rounded to TF32 (dag/scalar.h)
 // As to_memory; of a number of `dtype`, a float narrower than f32, that v is known to be, those
 // that it was widened from: rounding is not done twice.
 seer_vec seer_gen_bits(seer_gen *g, seer_dtype dtype, seer_vec v);

@@ -226,6 +226,8 @@ static seer_vec apply_float(
       return seer_vec1(g->b, SEER_VEC_SQRT, a);
     case SEER_EXPR_ISNAN:
       return seer_vec2(g->b, SEER_VEC_FNAN, a, a);
+    case SEER_EXPR_TF32:
+      return seer_gen_tf32(g, a);
     case SEER_EXPR_EXP:
     case SEER_EXPR_LOG:
     case SEER_EXPR_SIN:

@@ -111,6 +111,13 @@ static seer_vec float_to_bf16(seer_gen *g, seer_vec f) {
   return seer_vec_to(g->b, SEER_VEC_TRUNC, r, SEER_VEC_I16);
 }
 
+// Half a step added to the magnitude, which may carry into the exponent, and what is below a step
+// cut off. Infinity has no bits there, NaN would become one.
+seer_vec seer_gen_tf32(seer_gen *g, seer_vec f) {
+  seer_vec rounded = float_of(g, masked(g, plus(g, bits_of(g, f), 0x1000), ~0x1FFFu));
+  return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FNAN, f, f), f, rounded);
+}
+
 seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v) {
   const seer_float_format *format = seer_dtype_format(dtype);
   if (dtype == SEER_DTYPE_BOOL) return seer_vec_to(g->b, SEER_VEC_ZEXT, v, SEER_VEC_I8);

@@ -45,13 +45,11 @@ static bool find_factors(const seer_tile *tile, seer_tile_warps *out) {
   if (store->combiner != SEER_COMBINE_SUM || store->n_values != 1 || store->is_init ||
       tile->loop->buf[store->buf[0]].storage != SEER_STORE_PRIVATE)
     return false;
-  const seer_expr_node *product = seer_tile_at(tile, store->value[0]);
-  out->type = seer_warps_type_of_op((seer_expr_op)product->op);
+  out->type = seer_warps_type_of_product(&tile->loop->expr, store->value[0], out->factor);
   if (out->type == SEER_WARPS_NONE) return false;
   for (uint32_t k = 0; k < 2; k++) {
-    const seer_expr_node *load = seer_tile_at(tile, product->arg[k]);
+    const seer_expr_node *load = seer_tile_at(tile, out->factor[k]);
     if (load->op != SEER_EXPR_LOAD || load->arg[0].i != 0) return false;
-    out->factor[k] = product->arg[k];
   }
   return true;
 }

@@ -73,7 +73,9 @@ static int64_t first_of(const walk *w, uint32_t factor) {
 
 static seer_vec load_word(const walk *w, uint32_t factor, int64_t k) {
   bind(w, w->of->tile.depth, w->step + k, w->base);
-  return seer_gen_expr(w->g, w->of->factor[factor]).v;
+  seer_vec word = seer_gen_expr(w->g, w->of->factor[factor]).v;
+  bool is_single = w->of->type == SEER_WARPS_TF32;
+  return is_single ? seer_vec_to(w->g->b, SEER_VEC_BITCAST, word, SEER_VEC_I32) : word;
 }
 
 static seer_vec join(seer_gen *g, seer_vec_elem elem, const seer_vec *one, uint32_t n) {
@@ -147,8 +149,9 @@ static void address_of_sum(const walk *w, uint32_t k, const int64_t first[2], se
 }
 
 static void multiply(walk *w) {
-  static const seer_vec_mma_kind kinds[] = {
-      [SEER_WARPS_BF16] = SEER_VEC_MMA_BF16, [SEER_WARPS_F16] = SEER_VEC_MMA_F16};
+  static const seer_vec_mma_kind kinds[] = {[SEER_WARPS_BF16] = SEER_VEC_MMA_BF16,
+      [SEER_WARPS_F16] = SEER_VEC_MMA_F16,
+      [SEER_WARPS_TF32] = SEER_VEC_MMA_TF32};
   seer_gen *g = w->g;
   uint32_t rows = w->of->tile.rows;
   const int64_t first[2] = {first_of(w, 0), first_of(w, 1)};

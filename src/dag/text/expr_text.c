@@ -248,6 +248,7 @@ static bool takes(seer_expr_op op, seer_dtype dtype) {
   if (is_real_function(op)) return is_float;
   if (op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op)) return dtype == SEER_DTYPE_I32;
   if (op == SEER_EXPR_BITS) return seer_dtype_format(dtype) != NULL;
+  if (op == SEER_EXPR_TF32) return dtype == SEER_DTYPE_F32;
   bool is_bits = op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR ||
       op == SEER_EXPR_NOT || op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;
   return !(is_bits && is_float);

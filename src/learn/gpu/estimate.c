@@ -11,8 +11,10 @@
 // measured products, in the median (doc/decisions, 104). It orders nothing but beside launches.
 #define SCALE 1.5
 
-// Of a product of warps: 16 rows, 8 columns, 16 of the reduction. f16 and bf16 are as fast.
+// Of a product of warps: 16 rows, 8 columns, 16 of the reduction, or 8 of TF32. f16 and bf16 are as
+// fast.
 #define PRODUCT_FLOPS 4096.0
+#define TF32_PRODUCT_FLOPS 2048.0
 
 // Of lanes a block is a task of the driver's threads: 0.3 us with Intel's.
 #define BLOCK_CYCLES 300.0
@@ -42,6 +44,8 @@ static double busy_cycles(const seer_kernel_profile *k, const seer_target_gpu *g
   double fmas = k->fmas * schedulers * gpu->warp_items / gpu->n_fmas;
   if (k->products > 0)
     fmas = max_d(fmas, k->products * PRODUCT_FLOPS * schedulers / gpu->bf16_flops);
+  if (k->tf32_products > 0)
+    fmas = max_d(fmas, k->tf32_products * TF32_PRODUCT_FLOPS * schedulers / gpu->tf32_flops);
   double issue = max_d(k->issues + spilled(k, gpu), fmas) / slots;
   return max_d(max_d(issue, k->turns), k->l2_bytes / gpu->l2_cycle_bytes);
 }

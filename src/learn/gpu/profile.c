@@ -148,8 +148,8 @@ static bool moves(const seer_nest_access *access, uint32_t l) {
 static bool find_warps(shape *s, const seer_target *target) {
   const seer_nest_statement *st = s->st;
   seer_warps_loop loop[SEER_NEST_MAX_LOOPS];
-  bool may_be = seer_target_has_mma(target) && st->is_reduction && st->n_halves > 0 &&
-      st->dealt.n_steps == 0 && find_factors(s);
+  bool may_be = seer_target_has_mma(target) && st->is_reduction &&
+      (st->n_halves > 0 || st->is_of_tf32) && st->dealt.n_steps == 0 && find_factors(s);
   for (uint32_t l = 0; l < st->n_loop && may_be; l++) {
     uint8_t ann = st->loop[l].ann;
     loop[l] = (seer_warps_loop){.extent = st->loop[l].extent,
@@ -338,6 +338,8 @@ static void add_factor(const shape *s, const seer_nest_access *access, bool is_r
          of_turn = products_of(s) / (double)(s->product.patches[0] * s->product.patches[1]);
   double requests = requests_of(&warp, held * of_turn * s->turns, r);
   out->issues += requests;
+  // Each word is rounded by an instruction of its own.
+  if (s->st->is_of_tf32) out->issues += held * of_turn * s->turns * r->n_issued;
   out->operands += held;
   add_group(&warp, requests, out);
   w->reads_group = true;
@@ -354,6 +356,8 @@ static void add_access(const shape *s, const seer_nest_access *access, const rou
   double requests = requests_of(&warp, elems, r);
   double address = access->is_guarded ? ADDRESS_ISSUES + GUARD_ISSUES : ADDRESS_ISSUES;
   out->issues += requests;
+  bool is_rounded = s->st->is_of_tf32 && !access->is_write;
+  if (is_rounded) out->issues += SEER_NEST_TF32_ROUNDING * elems * r->n_issued;
   // What all lanes have in common is an operand in memory of the instruction that takes it.
   if (!access->is_write && s->st->is_reduction && !warp.is_same) out->operands += of_body;
   if (is_global(access)) {
@@ -415,7 +419,7 @@ static void add_statement(const seer_nest_statement *st, const seer_target *targ
   }
   double work = s.turns * s.body * r.n_issued, products = s.turns * products_of(&s) * r.n_rounds;
   if (s.is_of_warps) {
-    out->products += products;
+    *(st->is_of_tf32 ? &out->tf32_products : &out->products) += products;
     out->issues += products;
   } else {
     out->fmas += work * (double)(st->n_fma + st->n_halves);

@@ -26,7 +26,7 @@ typedef struct {
 
   // Of a block, from its beginning to its end
   double fmas;  // instructions of warps
-  double products;  // likewise, of matrices (space/warps.h)
+  double products, tf32_products;  // likewise, of matrices (space/warps.h): of halves, of TF32
   double issues;  // all instructions of warps, these included
   double turns;  // of the banks of its memory, and of the pipe that global accesses take
   double group_requests, group_turns;  // of these the banks': accesses of warps, and turns

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "dag/scalar.h"
+
 #define HALF_PI 1.5707963267948966
 #define PI 3.1415926535897932
 
@@ -157,6 +159,7 @@ static seer_domain root(seer_domain a, bool *out_is_undefined) {
 }
 
 static double (*rounding(seer_expr_op op))(double) {
+  if (op == SEER_EXPR_TF32) return seer_scalar_tf32;
   return op == SEER_EXPR_FLOOR ? floor : op == SEER_EXPR_CEIL ? ceil : nearbyint;
 }
 
@@ -192,6 +195,7 @@ static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
     case SEER_EXPR_FLOOR:
     case SEER_EXPR_CEIL:
     case SEER_EXPR_ROUND:
+    case SEER_EXPR_TF32:
       return monotone(a, rounding(o->op));
     case SEER_EXPR_SQRT:
       return root(a, out_is_undefined);

@@ -11,8 +11,13 @@ static float rounding_of(seer_dtype dtype) {
   return dtype == SEER_DTYPE_F16 ? 2 : dtype == SEER_DTYPE_BF16 ? 10 : 25;
 }
 
+static float rounding_by(const seer_expr_node *node) {
+  if (node->op == SEER_EXPR_TF32) return SEER_NEST_TF32_ROUNDING;
+  return node->op == SEER_EXPR_CAST ? rounding_of((seer_dtype)node->dtype) : 0;
+}
+
 static void count_op(op_count *ops, const seer_expr_node *node) {
-  float rounding = node->op == SEER_EXPR_CAST ? rounding_of((seer_dtype)node->dtype) : 0;
+  float rounding = rounding_by(node);
   ops->rounding += rounding;
   if (rounding > 0) return;
   bool is_real = seer_dtype_is_float((seer_dtype)node->dtype);
@@ -154,6 +159,13 @@ static void count_ops(
   }
 }
 
+// Of two numbers that are rounded to TF32.
+static bool is_of_tf32(const seer_expr_pool *pool, const seer_expr_node *product) {
+  return product->op == SEER_EXPR_MUL &&
+      seer_expr_at(pool, product->arg[0])->op == SEER_EXPR_TF32 &&
+      seer_expr_at(pool, product->arg[1])->op == SEER_EXPR_TF32;
+}
+
 static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_arena *arena) {
   const seer_dag_stage *stage = &dag->stage[s];
   float leaves;
@@ -166,6 +178,9 @@ static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_a
   bool is_sum = stage->combiner == SEER_COMBINE_SUM;
   fact->is_real = seer_dtype_is_float((seer_dtype)top->dtype);
   fact->is_product_sum = is_sum && fact->is_real && top->op == SEER_EXPR_MUL;
+  fact->is_of_tf32 = fact->is_product_sum && is_of_tf32(&dag->expr, top);
+  // Each factor is rounded once for all products that it is in: whoever counts accesses counts it.
+  if (fact->is_of_tf32) fact->ops.rounding -= 2 * SEER_NEST_TF32_ROUNDING;
   fact->is_dot_sum =
       is_sum && (top->op == SEER_EXPR_DOT4 || seer_expr_is_dot2((seer_expr_op)top->op));
 }

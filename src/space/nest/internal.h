@@ -31,6 +31,7 @@ typedef struct {
   op_count ops;
   bool is_real;  // its values are floats
   bool is_product_sum;  // SUM over a product of floats: each term is one fused multiply-add
+  bool is_of_tf32;  // of these: of two factors that are rounded to TF32
   bool is_dot_sum;  // SUM over a dot4 or dot2, which adds by the way
   uint32_t n_load;
   load_fact load[MAX_FACT_LOADS];

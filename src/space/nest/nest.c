@@ -425,6 +425,7 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const seer_
   const seer_dag_stage *stage = &m->dag->stage[s];
   float n_mul = fact->ops.mul, n_add = fact->ops.add;
   if (fact->is_product_sum) {
+    st->is_of_tf32 = fact->is_of_tf32;
     st->n_fma += 1;
     n_mul -= 1;
   } else if (stage->n_reduce && !fact->is_dot_sum) {
