@@ -5,6 +5,8 @@
 #include <CL/cl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "code/gpu/opencl.h"
 #include "code/source/source.h"
@@ -67,6 +69,8 @@ typedef struct {
   const seer_vec_code *code;
   void *const *data;
   seer_arena *arena;
+  void **map;  // of each buffer, what lies in front of its guard
+  size_t *n_map;
   cl_mem *memory;  // by buffer of the loop
 } run;
 
@@ -113,6 +117,20 @@ static bool is_read(const seer_loop_buf *buf) {
   return buf->storage == SEER_STORE_INPUT || buf->storage == SEER_STORE_PACKED;
 }
 
+// Memory whose end, but for what an item's longest access is aligned to, is followed by a page that
+// nobody may access: devices that use it as it is do not get further. Full of what `data` has.
+static void *guarded(run *r, uint32_t b, size_t bytes, const void *data) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (bytes + page - 1) / page * page;
+  char *map = mmap(NULL, n + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  SEER_ASSERT(map != MAP_FAILED, "mmap");
+  int failed = mprotect(map + n, page, PROT_NONE);
+  SEER_ASSERT(!failed, "mprotect");
+  size_t from = (n - bytes) / SEER_VEC_ITEMS_ALIGN * SEER_VEC_ITEMS_ALIGN;
+  r->map[b] = map;
+  r->n_map[b] = n + page;
+  return memcpy(map + from, data, bytes);
+}
+
 static const char *upload(run *r) {
   const seer_loop *loop = r->code->loop;
   for (uint32_t b = 0; b < loop->n_buf; b++) {
@@ -121,8 +139,9 @@ static const char *upload(run *r) {
     void *start = r->data[b];
     if (!is_read(buf))
       start = memset(seer_arena_alloc(r->arena, bytes_of(buf), 16), 255, bytes_of(buf));
+    start = guarded(r, b, bytes_of(buf), start);
     cl_mem_flags flags =
-        CL_MEM_COPY_HOST_PTR | (is_read(buf) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE);
+        CL_MEM_USE_HOST_PTR | (is_read(buf) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE);
     cl_int error;
     r->memory[b] = clCreateBuffer(r->runner->context, flags, bytes_of(buf), start, &error);
     if (error != CL_SUCCESS) return failed(r->arena, loop->name, buf->name, error);
@@ -169,11 +188,14 @@ const char *opencl_launch(
       .data = data,
       .arena = arena};
   r.memory = SEER_NEW_ARRAY(arena, cl_mem, code->loop->n_buf + 1);
+  r.map = SEER_NEW_ARRAY(arena, void *, code->loop->n_buf + 1);
+  r.n_map = SEER_NEW_ARRAY(arena, size_t, code->loop->n_buf + 1);
   const char *wrong = upload(&r);
   for (uint32_t p = 0; p < code->n_phase && !wrong; p++) wrong = launch(&r, p);
   if (!wrong) wrong = download(&r);
   for (uint32_t b = 0; b < code->loop->n_buf; b++) {
     if (r.memory[b]) (void)clReleaseMemObject(r.memory[b]);
+    if (r.map[b]) (void)munmap(r.map[b], r.n_map[b]);
   }
   return wrong;
 }

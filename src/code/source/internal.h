@@ -66,10 +66,10 @@ typedef struct {
   // An i64 that is written as i32; an instruction that takes all its i64 as such (a MOVE: whose
   // bytes fit, too).
   bool is_short, takes_short;
-  // Where items are lanes: a value for each; a STORE: to each one's own place. Accesses: bytes from
-  // an item's to the next one's
+  // Where items are lanes: a value for each; a STORE: to each one's own place; a WHEN: not for all.
+  // Accesses: bytes from an item's to the next one's. Integers: the next item's less an item's
   bool is_spread;
-  int64_t apart;
+  int64_t apart, step;
 } seer_source_fact;
 
 // A piece of a slot: accesses to different pieces share no byte.
@@ -91,6 +91,7 @@ typedef struct {
   uint32_t indent;
   uint32_t n_name;  // values that have one
   uint32_t n_spread;  // items that are lanes; 0: none
+  const char *mask;  // of these, those that do what is printed; NULL: all
   seer_source_fact *fact;
   size_t n_order, cap_order;
   uint32_t *order;  // the instructions of the phase, as they stand
@@ -164,8 +165,10 @@ const char *seer_source_lanes(
     seer_source *s, const char *type, const char *const *one, uint32_t lanes);
 // The right side of a value's definition.
 const char *seer_source_value(seer_source *s, seer_vec v);
-// Whether a value of that operator can be spread.
+// Whether a value of that operator can be spread: f32, or what compares it; a mask of integers or
+// of masks.
 bool seer_source_has_spread(const seer_vec_node *node);
+bool seer_source_has_mask(const seer_source *s, const seer_vec_node *node);
 // `text` as so many lanes, where `v` is one.
 const char *seer_source_widened(const seer_source *s, seer_vec v, const char *text);
 

@@ -87,7 +87,14 @@ static const char *otherwise(seer_source *s, seer_vec v) {
   return seer_source_lanes(s, type_name(s, node), one, node->lanes);
 }
 
-static const char *load_items(seer_source *s, const char *pointer, int64_t apart) {
+// What is accessed for items that `mask` has only; NULL: for all of them.
+static const char *load_items(
+    seer_source *s, const char *pointer, int64_t apart, const char *mask) {
+  if (mask && apart == 4)
+    return seer_arena_printf(s->arena, "load_some_f32x%u(%s, %s)", s->n_spread, pointer, mask);
+  if (mask)
+    return seer_arena_printf(
+        s->arena, "load_some_apart_f32x%u(%s, %" PRId64 ", %s)", s->n_spread, pointer, apart, mask);
   return apart == 4 ? seer_arena_printf(s->arena, "LOAD_ITEMS(%u, %s)", s->n_spread, pointer)
                     : seer_arena_printf(s->arena, "load_apart_f32x%u(%s, %" PRId64 ")", s->n_spread,
                           pointer, apart);
@@ -95,22 +102,20 @@ static const char *load_items(seer_source *s, const char *pointer, int64_t apart
 
 static void put_store_items(seer_source *s, const char *pointer, int64_t apart, seer_vec value) {
   const char *all = seer_source_widened(s, value, seer_source_operand(s, value));
-  if (apart == 4)
+  const char *some = s->mask ? seer_arena_printf(s->arena, ", %s", s->mask) : "";
+  const char *word = s->mask ? "store_some" : "store";
+  if (apart == 4 && !s->mask)
     seer_text_printf(s->text, "STORE_ITEMS(%u, %s, %s);\n", s->n_spread, pointer, all);
+  else if (apart == 4)
+    seer_text_printf(s->text, "%s_f32x%u(%s, %s%s);\n", word, s->n_spread, pointer, all, some);
   else
-    seer_text_printf(
-        s->text, "store_apart_f32x%u(%s, %" PRId64 ", %s);\n", s->n_spread, pointer, apart, all);
+    seer_text_printf(s->text, "%s_apart_f32x%u(%s, %" PRId64 ", %s%s);\n", word, s->n_spread,
+        pointer, apart, all, some);
 }
 
 static const char *lane_pointer(seer_source *s, seer_vec pointer, int64_t lane) {
   return seer_arena_printf(
       s->arena, "MOVE(%s, %" PRId64 ")", seer_source_pointer(s, pointer), 4 * lane);
-}
-
-// A lane of what each item has loaded several of.
-static const char *extract_spread(seer_source *s, const seer_vec_node *node) {
-  const seer_vec_node *all = seer_source_at(s, node->arg[0]);
-  return load_items(s, lane_pointer(s, all->arg[0], node->imm), s->fact[node->arg[0].i].apart);
 }
 
 static void put_store_spread(seer_source *s, const seer_vec_node *node) {
@@ -124,11 +129,33 @@ static void put_store_spread(seer_source *s, const seer_vec_node *node) {
   }
 }
 
+// A lane of what each item loads, from `pointer` on.
 static const char *load_spread(seer_source *s, const seer_vec_node *node, const char *pointer) {
-  const char *all = load_items(s, pointer, s->fact[node - s->code->node].apart);
-  if (node->op == SEER_VEC_LOAD) return all;
-  return seer_arena_printf(s->arena, "%s ? %s : %s", seer_source_operand(s, node->arg[1]), all,
-      seer_source_widened(s, node->arg[2], seer_source_operand(s, node->arg[2])));
+  int64_t apart = s->fact[node - s->code->node].apart;
+  if (node->op == SEER_VEC_LOAD) return load_items(s, pointer, apart, s->mask);
+  seer_vec cond = node->arg[1];
+  if (node->lanes > 1) cond = seer_source_at(s, cond)->arg[0];
+  bool is_one = !s->fact[cond.i].is_spread;
+  const char *mask = seer_source_operand(s, cond), *all, *no = otherwise(s, node->arg[2]);
+  const char *some = is_one ? s->mask
+      : s->mask             ? seer_arena_printf(s->arena, "%s & %s", s->mask, mask)
+                            : mask;
+  if (node->lanes > 1)
+    no = seer_source_literal(s, SEER_VEC_F32, 1, seer_source_at(s, node->arg[2])->bits, 0);
+  if (apart != 0)
+    all = load_items(s, pointer, apart, some);
+  else
+    all = seer_arena_printf(s->arena, "(f32x%u)(%s%s%sLOAD_GLOBAL(f32, 4, %s)%s)", s->n_spread,
+        is_one ? "" : "any(", is_one ? "" : some, is_one ? "" : ") ? ", pointer,
+        is_one ? "" : " : 0.0f");
+  return seer_arena_printf(
+      s->arena, "%s ? %s : %s", mask, all, seer_source_widened(s, node->arg[2], no));
+}
+
+// A lane of what each item has loaded several of.
+static const char *extract_spread(seer_source *s, const seer_vec_node *node) {
+  const seer_vec_node *all = seer_source_at(s, node->arg[0]);
+  return load_spread(s, all, lane_pointer(s, all->arg[0], node->imm));
 }
 
 static const char *load(seer_source *s, const seer_vec_node *node) {
@@ -168,6 +195,9 @@ static void put_store(seer_source *s, const seer_vec_node *node) {
   if (variable) {
     if ((value->op == SEER_VEC_ADD || value->op == SEER_VEC_DOT4) && value->lanes > 1)
       text = seer_arena_printf(s->arena, "ordered_%s(%s)", type, text);
+    if (s->mask)  // the others keep what they had
+      text = seer_arena_printf(
+          s->arena, "%s ? %s : %s", s->mask, seer_source_widened(s, node->arg[1], text), variable);
     seer_text_printf(s->text, "%s = %s;\n", variable, text);
   } else if (node->op == SEER_VEC_STORE) {
     seer_text_printf(s->text, "%s(%s, %u, %s, %s);\n", access_word(s, "STORE", node->arg[0]), type,
@@ -311,7 +341,53 @@ static void put_loop(seer_source *s, const seer_vec_node *node) {
   seer_text_put(s->text, "}\n");
 }
 
+// One side of a WHEN, for those items that `mask` has, if there are any.
+static void put_side(seer_source *s, seer_vec_block block, const char *mask) {
+  const char *outer = s->mask;
+  if (block.first == 0) return;
+  s->mask = seer_arena_printf(s->arena, "m%u", ++s->n_name);
+  begin_line(s);
+  seer_text_printf(s->text, "const i32x%u %s = %s;\n", s->n_spread, s->mask, mask);
+  begin_line(s);
+  seer_text_printf(s->text, "if (any(%s)) {\n", s->mask);
+  put_block(s, block);
+  begin_line(s);
+  seer_text_put(s->text, "}\n");
+  s->mask = outer;
+}
+
+// Items differ in which side they do: where all do the first one it is written for all of them, and
+// else both sides are done.
+static void put_when_spread(seer_source *s, const seer_vec_node *node) {
+  const char *cond = seer_source_operand(s, node->arg[0]);
+  const char *outer = s->mask ? seer_arena_printf(s->arena, "%s & ", s->mask) : "";
+  seer_text_put(s->text, "{\n");
+  if (!s->mask) {
+    s->indent++;
+    begin_line(s);
+    seer_text_printf(s->text, "if (all(%s)) {\n", cond);
+    put_block(s, node->body[0]);
+    begin_line(s);
+    seer_text_put(s->text, "} else {\n");
+  }
+  s->indent++;
+  put_side(s, node->body[0], seer_arena_printf(s->arena, "%s%s", outer, cond));
+  put_side(s, node->body[1], seer_arena_printf(s->arena, "%s~%s", outer, cond));
+  s->indent--;
+  if (!s->mask) {
+    begin_line(s);
+    seer_text_put(s->text, "}\n");
+    s->indent--;
+  }
+  begin_line(s);
+  seer_text_put(s->text, "}\n");
+}
+
 static void put_when(seer_source *s, const seer_vec_node *node) {
+  if (s->fact[node - s->code->node].is_spread) {
+    put_when_spread(s, node);
+    return;
+  }
   seer_text_printf(s->text, "if (%s) {\n", seer_source_operand(s, node->arg[0]));
   put_block(s, node->body[0]);
   begin_line(s);

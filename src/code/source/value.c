@@ -12,6 +12,7 @@
 //   $V        $A without sign
 //   $U        the same, and at least 32 bits for one lane: C would compute in int
 //   $!        not: of one bit, or of masks
+//   $N        how many items are lanes
 static const char *const of_op[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_ADD] = "($T)(($U)$0 + ($U)$1)",
     [SEER_VEC_SUB] = "($T)(($U)$0 - ($U)$1)",
@@ -124,7 +125,27 @@ static const char *const of_items[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_FLE] = "$0 <= $1",
     [SEER_VEC_FGT] = "$0 > $1",
     [SEER_VEC_FGE] = "$0 >= $1",
+    [SEER_VEC_FNAN] = "($0 != $0) | ($1 != $1)",
+    [SEER_VEC_FEQ_NAN] = "~(($0 < $1) | ($0 > $1))",
+    [SEER_VEC_FNE_NAN] = "$0 != $1",
+    [SEER_VEC_FGE_NAN] = "~($0 < $1)",
+    [SEER_VEC_FMINIMUM] = "fminimum_f32x$N($0, $1)",
+    [SEER_VEC_FMAXIMUM] = "fmaximum_f32x$N($0, $1)",
     [SEER_VEC_SELECT] = "$0 ? $1 : $2",
+};
+
+// Of integers that differ from item to item, which are 32 bits there: masks.
+static const char *const of_steps[SEER_VEC_OP_COUNT] = {
+    [SEER_VEC_EQ] = "$0 == $1",
+    [SEER_VEC_NE] = "$0 != $1",
+    [SEER_VEC_SLT] = "$0 < $1",
+    [SEER_VEC_SLE] = "$0 <= $1",
+    [SEER_VEC_SGT] = "$0 > $1",
+    [SEER_VEC_SGE] = "$0 >= $1",
+    [SEER_VEC_ULT] = "as_uint$N($0) < as_uint$N($1)",
+    [SEER_VEC_ULE] = "as_uint$N($0) <= as_uint$N($1)",
+    [SEER_VEC_UGT] = "as_uint$N($0) > as_uint$N($1)",
+    [SEER_VEC_UGE] = "as_uint$N($0) >= as_uint$N($1)",
 };
 
 // On i1, where 1 is -1 with a sign: what the operators of integers come to.
@@ -199,12 +220,24 @@ const char *seer_source_widened(const seer_source *s, seer_vec v, const char *te
   return seer_arena_printf(s->arena, "(f32x%u)(%s)", s->n_spread, text);
 }
 
+// An argument of what is spread.
+static const char *spread_argument(seer_source *s, const seer_vec_node *node, uint32_t k) {
+  seer_vec v = node->arg[k];
+  const char *text = seer_source_operand(s, v);
+  seer_vec_elem elem = (seer_vec_elem)seer_source_at(s, v)->elem;
+  if (elem == SEER_VEC_F32) return seer_source_widened(s, v, text);
+  if (s->fact[v.i].is_spread || (node->op == SEER_VEC_SELECT && k == 0)) return text;
+  if (elem == SEER_VEC_I1) return seer_arena_printf(s->arena, "(i32x%u)(-%s)", s->n_spread, text);
+  if (s->fact[v.i].step == 0) return seer_arena_printf(s->arena, "(i32x%u)(%s)", s->n_spread, text);
+  return seer_arena_printf(
+      s->arena, "STEPS(%u, %s, %" PRId64 ")", s->n_spread, text, s->fact[v.i].step);
+}
+
 // The k-th argument; masks have `bits` bits.
 static const char *argument(seer_source *s, const seer_vec_node *node, uint32_t k, uint32_t bits) {
   bool is_mask = seer_source_is_mask(seer_source_at(s, node->arg[k]));
   const seer_source_fact *own = &s->fact[node - s->code->node];
-  if (own->is_spread && seer_source_at(s, node->arg[k])->elem == SEER_VEC_F32)
-    return seer_source_widened(s, node->arg[k], seer_source_operand(s, node->arg[k]));
+  if (own->is_spread) return spread_argument(s, node, k);
   bool is_wider = node->elem == SEER_VEC_I64 && !own->is_short && s->fact[node->arg[k].i].is_short;
   if (is_wider) return seer_arena_printf(s->arena, "(i64)%s", seer_source_operand(s, node->arg[k]));
   return is_mask ? seer_source_mask(s, node->arg[k], bits) : seer_source_operand(s, node->arg[k]);
@@ -227,7 +260,8 @@ static const char *word(seer_source *s, seer_vec v, uint32_t bits, char letter) 
   if (letter == 'T' && s->fact[v.i].is_short) return "i32";
   if (letter == 'T') return type_of(s, v, bits);
   if (letter == 'O') return without_sign(type_of(s, v, bits), s);
-  if (letter == '!') return node->lanes == 1 ? "!" : "~";
+  if (letter == '!') return node->lanes == 1 && !s->fact[v.i].is_spread ? "!" : "~";
+  if (letter == 'N') return seer_arena_printf(s->arena, "%u", s->n_spread);
   if (letter >= '0' && letter <= '2') return argument(s, node, (uint32_t)(letter - '0'), bits);
   const char *type = type_of(s, node->arg[0], bits);
   if (s->fact[v.i].takes_short && strcmp(type, "i64") == 0) type = "i32";
@@ -407,8 +441,24 @@ static const char *between_lanes(seer_source *s, seer_vec v) {
 
 bool seer_source_has_spread(const seer_vec_node *node) { return of_items[node->op] != NULL; }
 
+// The pattern of a mask that items differ in, of integers or of masks. NULL: it has none.
+static const char *mask_pattern(const seer_source *s, const seer_vec_node *node) {
+  bool is_value =
+      seer_vec_ops[node->op].rule == SEER_VEC_SAME || seer_vec_ops[node->op].rule == SEER_VEC_TRUTH;
+  if (node->elem != SEER_VEC_I1 || !is_value) return NULL;
+  seer_vec_elem elem = (seer_vec_elem)seer_source_at(s, node->arg[0])->elem;
+  if (elem == SEER_VEC_I1) return of_truth[node->op] ? of_truth[node->op] : of_op[node->op];
+  return elem == SEER_VEC_F32 ? NULL : of_steps[node->op];
+}
+
+bool seer_source_has_mask(const seer_source *s, const seer_vec_node *node) {
+  return mask_pattern(s, node) != NULL;
+}
+
 static const char *of_spread(seer_source *s, seer_vec v) {
   const seer_vec_node *node = seer_source_at(s, v);
+  const char *mask = mask_pattern(s, node);
+  if (mask) return fill_in(s, v, 0, mask);
   seer_vec_op extreme = seer_source_extreme(s, node);
   if (extreme == SEER_VEC_UNDEF) return fill_in(s, v, 0, of_items[node->op]);
   return fill_in(s, v, 0, extreme == SEER_VEC_FGT ? "$1 > $2 ? $1 : $2" : "$1 < $2 ? $1 : $2");
