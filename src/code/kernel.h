@@ -57,7 +57,8 @@ typedef struct {
   uint32_t n_phase;
   uint32_t n_parts[SEER_DAG_MAX_STAGES];
   seer_kernel_launch launch[SEER_DAG_MAX_STAGES];
-  bool has_mma;  // of block programs: runs where seer_target_has_mma
+  // Of block programs: runs where seer_target_has_mma, seer_target_has_copies
+  bool has_mma, has_copies;
   uint32_t n_arg;
   seer_kernel_arg arg[SEER_DAG_MAX_BUFFERS];
   uint64_t scratch_bytes;  // per thread

@@ -133,6 +133,10 @@ bool seer_target_multiplies_halves(const seer_target *target);
 // bf16 and tf32.
 #define SEER_TARGET_MMA_ARCHITECTURE 80
 bool seer_target_has_mma(const seer_target *target);
+// Whether items copy words into a block's memory that they do not wait for (COPY of vector code).
+#define SEER_TARGET_COPY_ARCHITECTURE 80
+#define SEER_TARGET_COPY_BYTES 4  // at least
+bool seer_target_has_copies(const seer_target *target);
 
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);

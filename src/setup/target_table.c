@@ -122,6 +122,11 @@ bool seer_target_multiplies_halves(const seer_target *target) {
   return seer_target_has(target, "amx-tile,amx-bf16,avx512f");
 }
 
+bool seer_target_has_copies(const seer_target *target) {
+  return target->kind == SEER_TARGET_CUDA &&
+      target->gpu.architecture >= SEER_TARGET_COPY_ARCHITECTURE;
+}
+
 bool seer_target_has_mma(const seer_target *target) {
   return target->kind == SEER_TARGET_CUDA &&
       target->gpu.architecture >= SEER_TARGET_MMA_ARCHITECTURE && target->gpu.warp_items == 32;

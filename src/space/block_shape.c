@@ -134,12 +134,17 @@ void seer_block_shape_make(const seer_frame *frame, uint32_t root, seer_block_sh
       add_tiled(frame, stage, out);
       continue;
     }
-    if (frame->stage[s->at].is_ahead)
+    bool is_copied = frame->stage[s->at].is_copied;
+    if (frame->stage[s->at].is_ahead && !is_copied)
       out->held = seer_min_i64(out->held + times(s->flat.n_steps, s->flat.width), INT32_MAX);
     int64_t bytes = seer_dtype_bytes(sketch->dag->buf[sketch->dag->stage[stage].out[0]].dtype);
     uint32_t n_space = sketch->dag->stage[stage].n_space;
     for (uint32_t d = 0; d < n_space; d++)
       bytes = times(bytes, s->region[d] + (d + 1 == n_space ? s->flat.pad : 0));
+    if (is_copied) {
+      int64_t apart = seer_ceil_div(bytes, SEER_TARGET_ITEMS_ALIGN) * SEER_TARGET_ITEMS_ALIGN;
+      bytes = seer_min_i64(bytes + apart, INT32_MAX);
+    }
     out->workgroup_bytes = seer_min_i64(out->workgroup_bytes + bytes, INT32_MAX);
   }
 }

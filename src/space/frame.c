@@ -484,7 +484,7 @@ static void fill_stage(filler *f, uint32_t stage) {
   s->max_unroll = 1;
   s->is_flat = sketch->is_flat;
   s->tree_items = 0;
-  s->is_ahead = false;
+  s->is_ahead = s->is_copied = false;
   if (sketch->role == SEER_ROLE_INLINE) {
     s->place = SEER_PLACE_INLINE;
     return;
@@ -563,13 +563,28 @@ static void fill_grid(filler *f) {
   }
 }
 
-// Where there is a next step, and what each item loads for it has a register.
-static bool may_be_ahead(const filler *f, uint32_t stage) {
+// What an item loads for the next step has a register.
+static bool has_registers(const filler *f, uint32_t fetch) {
+  return f->frame->stage[fetch].flat.n_steps <= SEER_FRAME_STEPS_AHEAD;
+}
+
+// What a device copies by itself (which the sketch knows of its fetches) is words; and there is an
+// index for the half.
+static bool is_of_words(const filler *f, uint32_t fetch) {
+  const seer_dag_stage *stage = &f->sketch->dag->stage[fetch];
+  uint32_t bytes = seer_dtype_bytes(f->sketch->dag->buf[stage->out[0]].dtype);
+  return f->frame->stage[fetch].flat.width * bytes >= SEER_TARGET_COPY_BYTES &&
+      stage->n_space < SEER_MAX_RANK;
+}
+
+// Where there is a next step, and each fetch of the stage is such a one.
+static bool may_be_ahead(
+    const filler *f, uint32_t stage, bool (*is_fit)(const filler *f, uint32_t fetch)) {
   if (seer_frame_fetch_steps(&f->frame->stage[stage]) == 1) return false;
   for (uint32_t p = 0; p < stage; p++) {
     const seer_sketch_stage *fetch = &f->sketch->stage[p];
     bool is_mine = fetch->role == SEER_ROLE_FETCH && fetch->partner == stage;
-    if (is_mine && f->frame->stage[p].flat.n_steps > SEER_FRAME_STEPS_AHEAD) return false;
+    if (is_mine && !is_fit(f, p)) return false;
   }
   return true;
 }
@@ -579,8 +594,11 @@ static void fill_ahead(filler *f) {
     uint32_t stage = f->sketch->order[k];
     uint16_t knob = f->sketch->stage[stage].ahead_knob;
     if (knob == SEER_NO_KNOB) continue;
-    f->frame->stage[stage].is_ahead = choose(f, knob) > 0 && may_be_ahead(f, stage);
-    f->knob[knob] = f->frame->stage[stage].is_ahead;
+    seer_frame_stage *s = &f->frame->stage[stage];
+    uint16_t how = choose(f, knob);
+    s->is_copied = how == SEER_AHEAD_BY_COPIES && may_be_ahead(f, stage, is_of_words);
+    s->is_ahead = s->is_copied || (how > 0 && may_be_ahead(f, stage, has_registers));
+    f->knob[knob] = s->is_copied ? SEER_AHEAD_BY_COPIES : s->is_ahead;
   }
 }
 

@@ -76,11 +76,12 @@ typedef struct {
   seer_frame_flat flat;
   // Of a FLAT stage whose blocks have one result each: the items that share its reduction; else 0
   int64_t tree_items;
-  // TILED: what is fetched for its next step is loaded into registers while this one is added up
-  bool is_ahead;
+  // TILED: what is fetched for its next step is on its way while this one is added up: it is loaded
+  // into registers, or copied into a second buffer of the block's.
+  bool is_ahead, is_copied;
 } seer_frame_stage;
 
-// Steps of a fetch (frame.h, FLAT) that a block may load ahead: all are written out.
+// Steps of a fetch (frame.h, FLAT) that a block may load into registers ahead: all are written out.
 #define SEER_FRAME_STEPS_AHEAD 8
 
 typedef struct seer_frame {

@@ -67,6 +67,9 @@ typedef struct {
   int64_t dim[SEER_MAX_RANK];
   int64_t stride[SEER_MAX_RANK];  // elements
   int64_t n_elems;  // to allocate
+  // WORKGROUP: what is stored there is read behind the next BARRIER, not sooner, by no item; until
+  // then it may be on its way
+  bool is_late;
   const seer_pack *pack;  // PACKED only
 } seer_loop_buf;
 

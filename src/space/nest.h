@@ -73,6 +73,7 @@ typedef struct {
   uint8_t first, n;
   bool is_root;
   bool is_ahead;  // what is fetched for a step is on its way while the one before is added up
+  bool is_copied;  // into a second buffer of the block's, not by way of registers
   bool is_tree;  // these are a reduction's: its items add up what they have, a block one result
   int64_t items, n_groups, n_steps;
 } seer_nest_dealt;

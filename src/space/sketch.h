@@ -20,6 +20,9 @@
 #include "space/schedule.h"
 #include "space/sketch/levels.h"
 
+// Value of AHEAD: into a second buffer of the block's, on the way while a step is added up.
+#define SEER_AHEAD_BY_COPIES 2
+
 typedef enum {
   SEER_ROLE_CONST,  // weights only: evaluated at compile time, read as a packed weight
   SEER_ROLE_INLINE,  // substituted into its readers
@@ -44,7 +47,9 @@ typedef enum {
   SEER_KNOB_WIDTH,  // neighbours that an item of a FLAT stage makes together: seer_knob_number
   // elements between the rows of a FETCH in the block's memory: seer_knob_number
   SEER_KNOB_PAD,
-  SEER_KNOB_AHEAD,  // steps that a TILED stage's FETCHes are ahead of what is added up: 0 or 1
+  // Whether a TILED stage's FETCHes are a step ahead of what is added up: 0, 1 by registers, or
+  // SEER_AHEAD_BY_COPIES (the frame says where it can be)
+  SEER_KNOB_AHEAD,
   // inner length of a reduction in two, or how many parts it is in (split K): seer_knob_number
   // (seer_sketch, variant)
   SEER_KNOB_RFACTOR,

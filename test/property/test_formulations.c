@@ -115,7 +115,7 @@ static const char *check_block(jit_runner *runner, const loop_expect *expect,
   const char *wrong = loop_check(expect, schedule, SEER_LOWER_FAULT_NONE, seed, arena, NULL);
   if (wrong) return wrong;
   must(seer_loop_lower(expect->list, schedule, arena, &loop));
-  wrong = items_check_code(expect, sketch, loop, seed, arena);
+  wrong = items_check_code(expect, sketch, loop, seed, arena, NULL);
   return wrong ? wrong : items_check_serial(runner, expect, sketch, loop, seed, arena);
 }
 

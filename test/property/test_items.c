@@ -25,7 +25,7 @@ typedef struct {
   jit_runner *runner;
   uint64_t n, n_compiled;
   uint64_t n_fetched, n_flat, n_tiled, n_barriers, n_wide, n_tree, n_padded, n_packed, n_shared,
-      n_parts, n_more, n_cut, n_ahead, n_axes_ahead, n_patches;
+      n_parts, n_more, n_cut, n_ahead, n_axes_ahead, n_copied, n_sent, n_patches;
 } counts;
 
 // What arithmetic says of each kernel, and what is there.
@@ -117,6 +117,7 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
     bool is_ahead = s->role == SEER_ROLE_TILED && f->is_ahead;
     c->n_ahead += is_ahead;
     c->n_axes_ahead += is_ahead && axes_with_steps(f) > 1;
+    c->n_copied += is_ahead && f->is_copied;
   }
   c->n_patches += strstr(p->sketch->signature, "/inline(patch") != NULL;
   if (p->sketch->n_split > 0) {
@@ -134,7 +135,9 @@ static const char *check(void *user, const random_program *p, seer_arena *arena)
   if (!wrong) wrong = check_packs(p, arena);
   if (!wrong)
     wrong = loop_check(p->expect, p->schedule, SEER_LOWER_FAULT_NONE, p->draw, arena, NULL);
-  if (!wrong) wrong = items_check_code(p->expect, p->sketch, p->loop, p->draw, arena);
+  bool has_copies = false;
+  if (!wrong) wrong = items_check_code(p->expect, p->sketch, p->loop, p->draw, arena, &has_copies);
+  c->n_sent += has_copies;
   return wrong ? wrong : check_compiled(c, p, arena);
 }
 
@@ -172,15 +175,17 @@ static void run_space(seer_space_kind space) {
   // Beyond Ansor.
   if (space == SEER_SPACE_FULL)
     has_all &= c.n_padded > c.n / 50 && c.n_packed > c.n / 100 && c.n_ahead > c.n / 20 &&
-        c.n_axes_ahead > c.n / 100;
+        c.n_axes_ahead > c.n / 100 && c.n_copied > c.n / 200 && c.n_copied < c.n_ahead &&
+        c.n_sent > c.n_copied * 3 / 4;
   else
     has_all &= c.n_ahead == 0;
   has_all &= c.n_shared > c.n / 100;
   print_message(
-      "%u padded, %u packed, %u fetched a step ahead, %u of them by several axes, %u sums in their "
-      "readers, %u in parts\n",
+      "%u padded, %u packed, %u fetched a step ahead, %u of them by several axes, %u by copies (%u "
+      "have some), "
+      "%u sums in their readers, %u in parts\n",
       (unsigned)c.n_padded, (unsigned)c.n_packed, (unsigned)c.n_ahead, (unsigned)c.n_axes_ahead,
-      (unsigned)c.n_shared, (unsigned)c.n_parts);
+      (unsigned)c.n_copied, (unsigned)c.n_sent, (unsigned)c.n_shared, (unsigned)c.n_parts);
   assert_true(has_all && c.n_compiled > c.n / JIT_EVERY / 2);
 }
 

@@ -198,11 +198,8 @@ static void join_loads(widener *w, const uint32_t *member, uint32_t lanes) {
   }
 }
 
-// The values of all members, in the order of their lanes, as one, and the *out_n instructions that
-// are made for that.
-static seer_vec joined_value(
-    widener *w, const uint32_t *member, uint32_t lanes, uint32_t *out_made, uint32_t *out_n) {
-  *out_n = 0;
+// Whether the values of all members are the lanes of one, in their order.
+static bool is_one_value(const widener *w, const uint32_t *member, uint32_t lanes) {
   const seer_vec_node *first = seer_vec_at(w->code, at(w, w->of[member[0]].access)->arg[1]);
   bool is_whole =
       first->op == SEER_VEC_EXTRACT && seer_vec_at(w->code, first->arg[0])->lanes == lanes;
@@ -211,7 +208,16 @@ static seer_vec joined_value(
     is_whole =
         is_whole && v->op == SEER_VEC_EXTRACT && v->arg[0].i == first->arg[0].i && v->imm == k;
   }
-  if (is_whole) return first->arg[0];
+  return is_whole;
+}
+
+// The values of all members, in the order of their lanes, as one, and the *out_n instructions that
+// are made for that.
+static seer_vec joined_value(
+    widener *w, const uint32_t *member, uint32_t lanes, uint32_t *out_made, uint32_t *out_n) {
+  *out_n = 0;
+  const seer_vec_node *first = seer_vec_at(w->code, at(w, w->of[member[0]].access)->arg[1]);
+  if (is_one_value(w, member, lanes)) return first->arg[0];
   seer_vec all = seer_vec_undef(&w->b, (seer_vec_elem)first->elem, lanes);
   for (uint32_t k = 0; k < lanes; k++) {
     seer_vec one = at(w, w->of[member[k]].access)->arg[1];
@@ -259,6 +265,10 @@ static void join(widener *w, bool stores) {
     if (lanes > MOST_LANES) lanes = MOST_LANES;
     while (lanes > 1 && !find_members(w, place, lanes, member)) lanes /= 2;
     if (lanes < 2) continue;
+    // What is copied (copies.c) is taken apart by no item: loads that are not one are not joined.
+    if (stores && w->code->loop->buf[at(w, e->access)->buf].is_late &&
+        !is_one_value(w, member, lanes))
+      continue;
     if (stores)
       join_stores(w, member, lanes);
     else

@@ -324,6 +324,8 @@ void seer_gen_store_target(
 
 // ../access/wide.c: of a block program's code, accesses to neighbours as one of several lanes.
 void seer_gen_join_accesses(seer_vec_code *code);
+// ../access/copies.c: and what is stored into LATE memory as it was loaded is copied.
+void seer_gen_make_copies(seer_vec_code *code);
 
 // The address of an item's element of a PRIVATE buffer: what its item says goes.
 void seer_gen_own_address(seer_gen *g, seer_gen_addr *addr);

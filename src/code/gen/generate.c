@@ -132,7 +132,10 @@ seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine
   g->memo_value = SEER_NEW_ARRAY(arena, seer_gen_value, loop->expr.n + 1);
   for (uint32_t p = 0; p < loop->n_phase && !g->status; p++)
     phase_code(g, p, seer_arena_printf(arena, "%s_p%u", symbol, p));
-  if (!g->status && machine->tile.has_items) seer_gen_join_accesses(g->code);
+  if (!g->status && machine->tile.has_items) {
+    seer_gen_join_accesses(g->code);
+    seer_gen_make_copies(g->code);
+  }
   if (!g->status) *out_code = g->code;
   return g->status;
 }

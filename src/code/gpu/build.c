@@ -41,6 +41,7 @@ seer_status seer_gpu_write(const seer_loop *loop, seer_kernel_format format, con
   if (!status) {
     out->format = format;
     out->has_mma = seer_vec_has_mma(code);
+    out->has_copies = seer_vec_has_copies(code);
     out->object = text;
     out->n_object_bytes = strlen(text);
   }
@@ -81,6 +82,9 @@ seer_status seer_gpu_build_cuda(seer_nvrtc *nvrtc, uint32_t sm, const seer_kerne
   if (text->has_mma && sm < SEER_TARGET_MMA_ARCHITECTURE)
     return SEER_FAIL(UNSUPPORTED, "%s: sm_%u has no products of warps of these types, sm_%d has",
         text->symbol, sm, SEER_TARGET_MMA_ARCHITECTURE);
+  if (text->has_copies && sm < SEER_TARGET_COPY_ARCHITECTURE)
+    return SEER_FAIL(UNSUPPORTED, "%s: sm_%u has no copies that nobody waits for, sm_%d has",
+        text->symbol, sm, SEER_TARGET_COPY_ARCHITECTURE);
   SEER_TRY(seer_nvrtc_build(nvrtc, text->symbol, p.text, 2, sm, arena, out_program));
   const seer_nvrtc_program built = *out_program;
   for (uint32_t phase = 0; phase < text->n_phase; phase++) {

@@ -31,6 +31,7 @@ typedef struct {
   uint32_t *variable0;  // by instruction: of a slot, its first variable
   uint32_t *width;  // by variable, counted behind instructions: registers
   bool *is_used;  // by instruction: so far
+  bool *is_copied;  // by instruction: a COPY's load, which is in no register
   uint32_t *same;  // by instruction: the one that gives its value; 0: none, or itself
   // By number: the value that is in scope, the last load from there; 0: there is none.
   uint32_t *known, *loaded;
@@ -103,6 +104,7 @@ static void find_loads(finder *f, seer_vec_block block) {
     const seer_vec_node *node = &f->code->node[id];
     for (uint32_t k = 0; k < 2; k++) find_loads(f, node->body[k]);
     if (is_wall(node)) near = far = 0;
+    if (f->is_copied[id]) continue;
     if (!seer_vec_is_load(node) || node->buf == SEER_VEC_NO_BUF || f->same[id] != 0) continue;
     bool is_near = f->code->loop->buf[node->buf].storage == SEER_STORE_WORKGROUP;
     // One that is masked has its condition beside it.
@@ -126,7 +128,7 @@ static uint32_t *count_of(finder *f, uint32_t i, uint32_t *out_n) {
   const seer_vec_node *node = i < f->code->n ? &f->code->node[i] : NULL;
   *out_n = node ? 1 : f->width[i - f->code->n];
   if (!node) return &f->now.values;
-  if (node->op == SEER_VEC_BUFFER || node->elem == SEER_VEC_I1) return NULL;
+  if (node->op == SEER_VEC_BUFFER || node->elem == SEER_VEC_I1 || f->is_copied[i]) return NULL;
   if (node->elem == SEER_VEC_PTR) {
     *out_n = is_group(f, node) ? 1 : 2;
     return &f->now.addresses;
@@ -286,6 +288,7 @@ seer_gpu_registers seer_gpu_estimate_registers(const seer_vec_code *code, uint32
       .n = code->n,
       .variable0 = SEER_NEW_ARRAY(arena, uint32_t, code->n),
       .is_used = SEER_NEW_ARRAY(arena, bool, code->n),
+      .is_copied = SEER_NEW_ARRAY(arena, bool, code->n),
       .same = SEER_NEW_ARRAY(arena, uint32_t, code->n),
       .known = SEER_NEW_ARRAY(arena, uint32_t, code->n),
       .loaded = SEER_NEW_ARRAY(arena, uint32_t, code->n),
@@ -303,6 +306,8 @@ seer_gpu_registers seer_gpu_estimate_registers(const seer_vec_code *code, uint32
     for (uint32_t i = 0; i < (uint32_t)slot->imm; i++)
       f.width[first + i] = bytes_of(slot) <= 4 ? 1 : bytes_of(slot) / 4;
   }
+  for (uint32_t i = 1; i < code->n; i++)
+    if (code->node[i].op == SEER_VEC_COPY) f.is_copied[code->node[i].arg[1].i] = true;
   find_same(&f, p->body);
   find_loads(&f, p->body);
   pass_block(&f, p->body, SEER_NEW_ARRAY(arena, bool, f.n));

@@ -5,7 +5,9 @@
 
 #include "code/source/internal.h"
 
-static bool is_store(uint32_t op) { return op == SEER_VEC_STORE || op == SEER_VEC_STORE_MASKED; }
+static bool is_store(uint32_t op) {
+  return op == SEER_VEC_STORE || op == SEER_VEC_STORE_MASKED || op == SEER_VEC_COPY;
+}
 static bool is_access(uint32_t op) {
   return is_store(op) || op == SEER_VEC_LOAD || op == SEER_VEC_LOAD_MASKED;
 }
@@ -13,7 +15,8 @@ static bool is_access(uint32_t op) {
 // Does something beside giving a value.
 static bool is_act(uint32_t op) {
   return is_store(op) || op == SEER_VEC_PREFETCH || op == SEER_VEC_FENCE || op == SEER_VEC_LOOP ||
-      op == SEER_VEC_WHEN || op == SEER_VEC_LEAVE_UNLESS || op == SEER_VEC_BARRIER;
+      op == SEER_VEC_WHEN || op == SEER_VEC_LEAVE_UNLESS || op == SEER_VEC_BARRIER ||
+      op == SEER_VEC_ARRIVE;
 }
 
 // ---- order

@@ -47,7 +47,7 @@ struct seer_dialect {
   uint32_t max_lanes;
   void (*put_prelude)(seer_text *text);
   const seer_source_frame *frame;  // NULL: it has no items
-  bool has_mma;  // a word for MMA; whether a processor has it, the target says
+  bool has_mma;  // words for MMA and COPY; whether a processor has it, the target says
 };
 extern const seer_dialect seer_dialect_c, seer_dialect_c_vectors, seer_dialect_opencl,
     seer_dialect_cuda;

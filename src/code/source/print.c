@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "code/source/internal.h"
+#include "code/vector/internal.h"
 #include "space/items/items.h"
 
 static void put_block(seer_source *s, seer_vec_block block);
@@ -208,6 +209,16 @@ static void put_store(seer_source *s, const seer_vec_node *node) {
   }
 }
 
+// Of what is loaded nothing is in a register: the load is written here.
+static void put_copy(seer_source *s, const seer_vec_node *node) {
+  const seer_vec_node *load = seer_source_at(s, node->arg[1]);
+  bool is_masked = load->op == SEER_VEC_LOAD_MASKED;
+  const seer_vec_node *mask = is_masked ? seer_source_at(s, load->arg[1]) : NULL;
+  seer_text_printf(s->text, "COPY(%u, %s, %s, %s);\n", seer_vec_access_bytes(s->code, node),
+      seer_source_pointer(s, node->arg[0]), seer_source_pointer(s, load->arg[0]),
+      is_masked ? seer_source_operand(s, load->lanes > 1 ? mask->arg[0] : load->arg[1]) : "1");
+}
+
 // ---- values
 
 static void give_name(seer_source *s, uint32_t id) { s->fact[id].number = ++s->n_name; }
@@ -217,6 +228,7 @@ static bool is_in_place(const seer_source *s, uint32_t id) {
   const seer_vec_node *node = &s->code->node[id];
   int64_t by;
   if (s->fact[id].is_spread && node->lanes > 1) return true;
+  if (seer_vec_is_load(node) && s->code->node[s->fact[id].user].op == SEER_VEC_COPY) return true;
   switch ((int)node->op) {
     case SEER_VEC_PART:
     case SEER_VEC_ITEM:
@@ -405,6 +417,12 @@ static void put_act(seer_source *s, const seer_vec_node *node) {
     case SEER_VEC_STORE:
     case SEER_VEC_STORE_MASKED:
       put_store(s, node);
+      break;
+    case SEER_VEC_COPY:
+      put_copy(s, node);
+      break;
+    case SEER_VEC_ARRIVE:
+      seer_text_put(s->text, "ARRIVE();\n");
       break;
     case SEER_VEC_PREFETCH:
       seer_text_printf(
@@ -602,7 +620,11 @@ static void put_heading(seer_source *s) {
 }
 
 static seer_status check_mma(const seer_vec_code *code, const seer_dialect *dialect) {
-  if (dialect->has_mma || !seer_vec_has_mma(code)) return SEER_OK;
+  if (dialect->has_mma) return SEER_OK;
+  if (seer_vec_has_copies(code))
+    return SEER_FAIL(UNSUPPORTED, "%s: dialect %s has no copies that nobody waits for (%s)",
+        code->loop->name, dialect->name, seer_vec_ops[SEER_VEC_COPY].text);
+  if (!seer_vec_has_mma(code)) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED, "%s: dialect %s has no products of warps (%s)", code->loop->name,
       dialect->name, seer_vec_ops[SEER_VEC_MMA].text);
 }
@@ -633,6 +655,7 @@ static bool is_of_item(const seer_vec_code *code, const seer_vec_node *node) {
     case SEER_VEC_LOAD:
     case SEER_VEC_INSERT:
     case SEER_VEC_STORE:
+    case SEER_VEC_COPY:
     case SEER_VEC_MMA:
       return true;
     default:

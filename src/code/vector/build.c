@@ -298,6 +298,26 @@ seer_vec seer_vec_mma(
   return append(b, &node);
 }
 
+bool seer_vec_has_copies(const seer_vec_code *code) {
+  for (uint32_t i = 1; i < code->n; i++) {
+    if (code->node[i].op == SEER_VEC_COPY) return true;
+  }
+  return false;
+}
+
+bool seer_vec_is_copied(const seer_vec_code *code, seer_vec value) {
+  const seer_vec_node *load = seer_vec_at(code, value);
+  uint32_t n_bytes = seer_vec_elem_bytes((seer_vec_elem)load->elem) * load->lanes;
+  bool is_of_size = n_bytes == 4 || n_bytes == 8 || n_bytes == 16;
+  if (!is_of_size || load->buf == SEER_VEC_NO_BUF) return false;
+  if (load->align != 0 && load->align < n_bytes) return false;
+  if (load->op == SEER_VEC_LOAD) return true;
+  if (load->op != SEER_VEC_LOAD_MASKED) return false;
+  uint64_t otherwise;
+  bool is_one = load->lanes == 1 || seer_vec_at(code, load->arg[1])->op == SEER_VEC_SPLAT;
+  return is_one && seer_vec_const_bits(code, load->arg[2], &otherwise) && otherwise == 0;
+}
+
 bool seer_vec_has_mma(const seer_vec_code *code) {
   for (uint32_t id = 1; id < code->n; id++) {
     if (code->node[id].op == SEER_VEC_MMA) return true;

@@ -133,6 +133,7 @@ static void begin_phase(seer_vec_machine *m, uint32_t phase) {
 static void run_part(seer_vec_machine *m, int64_t part) {
   m->part = part;
   m->epoch++;
+  m->n_underway = 0;
   seer_vec_set_shapes(m, NULL);
   for (uint32_t k = 0; k < m->n_object; k++) {
     seer_vec_object *o = &m->object[k];

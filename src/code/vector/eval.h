@@ -27,6 +27,15 @@ typedef struct {
   bool is_shared;  // others read it
 } seer_vec_object;
 
+// What an item copies, until it ARRIVEs.
+typedef struct {
+  seer_vec_object *to;
+  int64_t offset;
+  uint32_t n_bytes, item;
+  uint8_t bytes[8];  // of a lane
+  bool is_known;
+} seer_vec_underway;
+
 typedef struct {
   uint32_t rows, columns;  // 0: it has no shape yet
   uint32_t bits[SEER_MATRIX_SIDE][SEER_MATRIX_SIDE];
@@ -63,6 +72,8 @@ typedef struct {
   seer_shadow *shadow;  // by buffer; NULL: no block program
   uint64_t epoch;
   seer_vec_traffic *traffic;  // NULL: not asked for
+  size_t n_underway, cap_underway;
+  seer_vec_underway *underway;
   seer_vec_held_matrix matrix[SEER_VEC_MATRICES];
 } seer_vec_machine;
 
@@ -94,6 +105,10 @@ seer_vec_object *seer_vec_object_of(seer_vec_machine *m, uint32_t id);
 bool seer_vec_is_inside(
     seer_vec_machine *m, uint32_t id, const seer_vec_object *o, int64_t offset, uint32_t n_bytes);
 bool seer_vec_is_written(const seer_vec_object *o, int64_t offset, uint32_t n_bytes);
+// A COPY of one lane to a place that has been looked at, and what the item in hand has on its way.
+void seer_vec_send(seer_vec_machine *m, seer_vec_object *to, int64_t offset, const uint64_t *lane,
+    uint32_t n_bytes, bool is_known);
+void seer_vec_arrive_now(seer_vec_machine *m);
 // ---- eval_matrix.c
 void seer_vec_set_shapes(seer_vec_machine *m, const seer_vec_shapes *shapes);
 bool seer_vec_run_matrices(seer_vec_machine *m, uint32_t id);

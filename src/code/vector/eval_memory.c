@@ -112,3 +112,31 @@ bool seer_vec_is_written(const seer_vec_object *o, int64_t offset, uint32_t n_by
   }
   return true;
 }
+
+// ---- what is on its way
+
+// Whoever looks before it is there finds nothing.
+void seer_vec_send(seer_vec_machine *m, seer_vec_object *to, int64_t offset, const uint64_t *lane,
+    uint32_t n_bytes, bool is_known) {
+  m->underway =
+      SEER_GROW(m->arena, seer_vec_underway, m->underway, m->n_underway, &m->cap_underway);
+  seer_vec_underway *one = &m->underway[m->n_underway++];
+  *one = (seer_vec_underway){
+      .to = to, .offset = offset, .n_bytes = n_bytes, .item = m->item, .is_known = is_known};
+  memcpy(one->bytes, lane, n_bytes);
+  memset(to->known + offset, 0, n_bytes);
+}
+
+void seer_vec_arrive_now(seer_vec_machine *m) {
+  size_t left = 0;
+  for (size_t k = 0; k < m->n_underway; k++) {
+    const seer_vec_underway *one = &m->underway[k];
+    if (one->item != m->item) {
+      m->underway[left++] = *one;
+      continue;
+    }
+    memcpy(one->to->bytes + one->offset, one->bytes, one->n_bytes);
+    memset(one->to->known + one->offset, one->is_known, one->n_bytes);
+  }
+  m->n_underway = left;
+}

@@ -260,6 +260,10 @@ static bool store_lanes(seer_vec_machine *m, uint32_t id, const uint64_t *mask) 
       seer_vec_fault(m, id, "lane %u is not known, and others read it", l);
       return false;
     }
+    if (node->op == SEER_VEC_COPY) {
+      seer_vec_send(m, o, offset, &lane[l], size, !hazy[l]);
+      continue;
+    }
     memcpy(o->bytes + offset, &lane[l], size);
     if (o->known) memset(o->known + offset, !hazy[l], size);
   }
@@ -274,6 +278,7 @@ static bool access(seer_vec_machine *m, uint32_t id) {
     case SEER_VEC_LOOKUP:
       return look_up(m, id);
     case SEER_VEC_STORE:
+    case SEER_VEC_COPY:
       return store_lanes(m, id, NULL);
     case SEER_VEC_LOAD_MASKED:
       return seer_vec_is_known(m, id, 1, "the mask") &&
@@ -319,7 +324,11 @@ bool seer_vec_run_node(seer_vec_machine *m, uint32_t id) {
     case SEER_VEC_STORE:
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
+    case SEER_VEC_COPY:
       return access(m, id);
+    case SEER_VEC_ARRIVE:
+      seer_vec_arrive_now(m);
+      return true;
     case SEER_VEC_COUNTER:  // its loop sets it
     case SEER_VEC_PREFETCH:
     case SEER_VEC_FENCE:

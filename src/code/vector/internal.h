@@ -26,8 +26,11 @@ static inline bool seer_vec_is_load(const seer_vec_node *node) {
 }
 static inline bool seer_vec_is_store(const seer_vec_node *node) {
   return node->op == SEER_VEC_STORE || node->op == SEER_VEC_STORE_MASKED ||
-      node->op == SEER_VEC_MATRIX_STORE;
+      node->op == SEER_VEC_COPY || node->op == SEER_VEC_MATRIX_STORE;
 }
+// Whether the second argument of a COPY can be one, but for its other uses.
+bool seer_vec_is_copied(const seer_vec_code *code, seer_vec value);
+
 static inline bool seer_vec_is_matrix_access(const seer_vec_node *node) {
   return node->op == SEER_VEC_MATRIX_LOAD || node->op == SEER_VEC_MATRIX_STORE;
 }

@@ -169,6 +169,7 @@ static void put_head(printer *p, uint32_t id) {
     case SEER_VEC_LOOKUP:
     case SEER_VEC_STORE:
     case SEER_VEC_STORE_MASKED:
+    case SEER_VEC_COPY:
       put_access(p, node);
       break;
     case SEER_VEC_MATRIX_SHAPES:
@@ -523,6 +524,7 @@ static seer_status parse_rest(parser *p, seer_vec_node *node) {
       return parse_picks(p, node);
     case SEER_VEC_STORE:
     case SEER_VEC_STORE_MASKED:
+    case SEER_VEC_COPY:
       node->lanes = seer_vec_at(p->code, node->arg[1])->lanes;
       return parse_access(p, node);
     case SEER_VEC_LOAD:

@@ -230,6 +230,7 @@ seer_vec seer_vec_mma(
     seer_vec_builder *b, seer_vec_mma_kind kind, seer_vec c, seer_vec x, seer_vec y);
 
 bool seer_vec_has_mma(const seer_vec_code *code);
+bool seer_vec_has_copies(const seer_vec_code *code);
 
 seer_vec seer_vec_part(seer_vec_builder *b);
 seer_vec seer_vec_item(seer_vec_builder *b);

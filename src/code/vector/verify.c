@@ -474,6 +474,17 @@ static seer_status check_access(const verifier *v, uint32_t id) {
   return check_place(v, id, elem);
 }
 
+static seer_status check_copy(const verifier *v, uint32_t id) {
+  const seer_vec_node *node = &v->code->node[id];
+  SEER_TRY(check_access(v, id));
+  if (!v->has_items) return FAULT(v, id, "%s", "the phase has no items");
+  if (node->buf == SEER_VEC_NO_BUF || !v->code->loop->buf[node->buf].is_late)
+    return FAULT(v, id, "%s", "its buffer is not late");
+  if (!seer_vec_is_copied(v->code, node->arg[1]))
+    return FAULT(v, id, "%s", "the second is no load of 4, 8 or 16 bytes, with zeros otherwise");
+  return SEER_OK;
+}
+
 // ---- matrices
 
 static seer_status check_shapes(const verifier *v, uint32_t id) {
@@ -613,7 +624,9 @@ static seer_status check_control(const verifier *v, uint32_t id) {
   if (node->op == SEER_VEC_BARRIER) return check_barrier(v, id);
   if (node->op == SEER_VEC_LEAVE_UNLESS && v->has_items && v->varies[node->arg[0].i])
     return FAULT(v, id, "%s", "some items of a block leave, and others do not");
-  if (node->op == SEER_VEC_FENCE) return SEER_OK;
+  if (node->op == SEER_VEC_ARRIVE && !v->has_items)
+    return FAULT(v, id, "%s", "the phase has no items");
+  if (node->op == SEER_VEC_FENCE || node->op == SEER_VEC_ARRIVE) return SEER_OK;
   if (node->op == SEER_VEC_PREFETCH) {
     if (at(v, node->arg[0])->elem != SEER_VEC_PTR || is_slot(v, node->arg[0]))
       return FAULT(
@@ -673,12 +686,15 @@ static seer_status check_node(const verifier *v, uint32_t id) {
     case SEER_VEC_LOAD_MASKED:
     case SEER_VEC_STORE_MASKED:
       return check_access(v, id);
+    case SEER_VEC_COPY:
+      return check_copy(v, id);
     case SEER_VEC_PREFETCH:
     case SEER_VEC_FENCE:
     case SEER_VEC_LOOP:
     case SEER_VEC_WHEN:
     case SEER_VEC_LEAVE_UNLESS:
     case SEER_VEC_BARRIER:
+    case SEER_VEC_ARRIVE:
       return check_control(v, id);
     case SEER_VEC_COUNTER:
       return SEER_OK;

@@ -436,9 +436,10 @@ static void add_statement(const seer_nest_statement *st, const seer_target *targ
   if (is_fetch) {
     double n = ceil(s.rounds / LOADS_AT_ONCE) * s.visits;
     if (s.visits > out->steps) out->steps = s.visits;
-    if (st->dealt.is_ahead) {
+    if (st->dealt.is_ahead) out->ahead = 1;
+    if (st->dealt.is_copied) out->is_copied = true;
+    if (st->dealt.is_ahead && !st->dealt.is_copied) {
       // Moved behind the sums, and dealt out for that once more.
-      out->ahead = 1;
       out->held += own * s.rounds;
       out->issues += DEAL_ISSUES * st->dealt.n * r.n_rounds;
     }
@@ -464,6 +465,7 @@ static double fetched_bytes(const seer_nest_statement *st) {
   double n = access->elem_bytes;
   for (uint32_t d = 0; d < access->rank; d++)
     n *= (double)(d + 1u == access->rank ? access->row_pitch : access->dim[d]);
+  if (st->dealt.is_copied) n += ceil(n / SEER_TARGET_ITEMS_ALIGN) * SEER_TARGET_ITEMS_ALIGN;
   return n;
 }
 
@@ -517,7 +519,7 @@ uint32_t seer_profile_kernels(
   for (uint32_t k = 0; k < n; k++) {
     out[k].fetch_dram_waits = fetch[k].dram * fetch_turns[k];
     out[k].fetch_l2_waits = fetch[k].l2 * fetch_turns[k];
-    out[k].barriers += 2 * out[k].steps;
+    out[k].barriers += (out[k].is_copied ? 1 : 2) * out[k].steps;
     finish(gpu, &out[k]);
   }
   return n;

@@ -34,6 +34,7 @@ typedef struct {
   double l2_bytes;  // that come from L2, or go there
   double steps;  // for which operands are fetched
   double ahead;  // steps whose fetches are on their way while one is added up
+  bool is_copied;  // so, and into a second buffer: a step has one barrier
   double barriers;
   // Waits of an item one after another that nothing of its own hides
   double near_waits;  // for a block's memory

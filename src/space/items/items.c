@@ -77,6 +77,7 @@ seer_loop *seer_items_serial(const seer_loop *loop) {
     seer_loop_storage *storage = &serial->buf[b].storage;
     if (*storage == SEER_STORE_WORKGROUP || *storage == SEER_STORE_PRIVATE)
       *storage = SEER_STORE_LOCAL;
+    serial->buf[b].is_late = false;
   }
   return serial;
 }

@@ -360,6 +360,7 @@ seer_status seer_items_judge(const seer_loop *loop, uint32_t phase) {
     if (storage != SEER_STORE_WORKGROUP && storage != SEER_STORE_PRIVATE) continue;
     j.shadow[b].n = (uint64_t)loop->buf[b].n_elems;
     j.shadow[b].is_private = storage == SEER_STORE_PRIVATE;
+    j.shadow[b].is_late = loop->buf[b].is_late;
     if (!is_few(&j, loop->buf[b].name, loop->buf[b].n_elems)) break;
     j.shadow[b].cell = SEER_NEW_ARRAY(arena, seer_shadow_cell, loop->buf[b].n_elems);
   }

@@ -10,7 +10,8 @@ static const char *const texts[SEER_SHADOW_VERDICT_COUNT] = {[SEER_SHADOW_FINE] 
     [SEER_SHADOW_READ_WRITTEN] = "another item writes it, with no barrier between",
     [SEER_SHADOW_WRITE_READ] = "another item reads it, with no barrier between",
     [SEER_SHADOW_WRITE_TWICE] = "another item writes it, too, with no barrier between",
-    [SEER_SHADOW_TWO_OWNERS] = "it is another item's"};
+    [SEER_SHADOW_TWO_OWNERS] = "it is another item's",
+    [SEER_SHADOW_NOT_THERE] = "what it stored there is on its way until the next barrier"};
 
 const char *seer_shadow_verdict_text(seer_shadow_verdict verdict) { return texts[verdict]; }
 
@@ -30,6 +31,7 @@ seer_shadow *seer_shadow_of_program(const seer_loop *loop, seer_arena *arena) {
     if (!is_argument && !is_block) continue;
     all[b] = (seer_shadow){.n = (uint64_t)loop->buf[b].n_elems,
         .is_private = storage != SEER_STORE_WORKGROUP,
+        .is_late = loop->buf[b].is_late,
         .is_argument = is_argument};
     all[b].cell = SEER_NEW_ARRAY(arena, seer_shadow_cell, loop->buf[b].n_elems);
     seer_shadow_clear(&all[b]);
@@ -61,6 +63,7 @@ seer_shadow_verdict seer_shadow_read(
     *out_other = cell->writer;
     return SEER_SHADOW_READ_WRITTEN;
   }
+  if (shadow->is_late && cell->written_at == epoch) return SEER_SHADOW_NOT_THERE;
   if (!cell->is_written) return SEER_SHADOW_UNWRITTEN;
   if (shadow->is_private) return SEER_SHADOW_FINE;
   bool is_other = cell->read_at == epoch && cell->reader != item;
@@ -83,6 +86,7 @@ seer_shadow_verdict seer_shadow_write(
     *out_other = cell->writer;
     return SEER_SHADOW_WRITE_TWICE;
   }
+  if (shadow->is_late && cell->written_at == epoch) return SEER_SHADOW_NOT_THERE;
   cell->writer = item;
   cell->written_at = epoch;
   return SEER_SHADOW_FINE;

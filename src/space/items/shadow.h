@@ -3,7 +3,8 @@
 // reads by. Time is counted in epochs: each BARRIER begins one, and so does each block.
 //
 // An element of WORKGROUP memory may be written by one item within an epoch, or read by any; what
-// another epoch has written, any item may read. An element of PRIVATE memory is its first item's.
+// another epoch has written, any item may read: of LATE memory (space/loop.h), only that, and an
+// element is written once in an epoch. An element of PRIVATE memory is its first item's.
 //
 // Memory: cells are the caller's. Threads: a shadow is one thread's.
 #ifndef SEER_SPACE_SHADOW_H
@@ -22,7 +23,7 @@ typedef struct {
 
 typedef struct {
   uint64_t n;
-  bool is_private;
+  bool is_private, is_late;
   // An argument that the phase writes: elements are items' of all blocks, as those of PRIVATE
   // memory are, and what the phase has not written anyone may read.
   bool is_argument;
@@ -36,6 +37,7 @@ typedef enum {
   SEER_SHADOW_WRITE_READ,  // write of what another item reads in the same epoch
   SEER_SHADOW_WRITE_TWICE,  // by two items in the same epoch
   SEER_SHADOW_TWO_OWNERS,  // of a PRIVATE element
+  SEER_SHADOW_NOT_THERE,  // of a LATE element: touched in the epoch in which it was written
   SEER_SHADOW_VERDICT_COUNT
 } seer_shadow_verdict;
 

@@ -90,7 +90,7 @@ static void print_buf(printer *p, const seer_loop_buf *buf) {
     print_numbers(&p->text, buf->stride, buf->rank);
   }
   if (buf->n_elems != n_elems) seer_text_printf(&p->text, " elems %" PRId64, buf->n_elems);
-  seer_text_printf(&p->text, " of %u", buf->dag_buf);
+  seer_text_printf(&p->text, " of %u%s", buf->dag_buf, buf->is_late ? " late" : "");
   if (buf->pack) {
     seer_text_put(&p->text, " pack [");
     for (uint32_t k = 0; k < buf->pack->n; k++) {
@@ -306,6 +306,7 @@ static seer_status parse_buf(parser *p, seer_loop_storage storage) {
   if (seer_scan_try(p->scan, "elems")) SEER_TRY(parse_in(p, 1, MAX_EXTENT, &buf.n_elems));
   SEER_TRY(seer_scan_expect(p->scan, "of"));
   SEER_TRY(parse_u32(p, SEER_DAG_MAX_BUFFERS - 1, &buf.dag_buf));
+  buf.is_late = storage == SEER_STORE_WORKGROUP && seer_scan_try(p->scan, "late");
   if (storage == SEER_STORE_PACKED) {
     SEER_TRY(seer_scan_expect(p->scan, "pack"));
     SEER_TRY(parse_pack(p, &buf));

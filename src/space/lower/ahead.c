@@ -9,11 +9,21 @@
 //     [the block's memory] = [registers of items]
 //   }
 // Where several axes have steps, @next counts those of all, and quotients say which they are.
+// Or it is copied into a second buffer of the block's, which needs no register, no store and one
+// barrier a step:
+//   for @k < steps {
+//     barrier                                     what step @k needs is there, and step @k - 1's
+//     let @next = ...                             has been read
+//     [half (@k + 1) % 2] = [what step @next needs] if @k + 1 < steps else 0
+//     [the tile's loops, from half @k % 2]
+//   }
+// Until the next barrier nobody reads it (LATE, space/loop.h): devices that can leave it on its
+// way.
 // Behind the last step there is nothing to load, and nobody reads what is moved. (A condition
 // around both instead would have registers that are one value or another: to choose, items wait for
 // the load before they add up.)
-// Requires: steps without bounds (a reduction's outermost loops have none), fetches whose turns are
-// written out.
+// Requires: steps without bounds (a reduction's outermost loops have none); where registers are
+// loaded, fetches whose turns are written out.
 #include "space/lower/lower.h"
 
 _Static_assert(SEER_FRAME_STEPS_AHEAD <= SEER_LOWER_LOADS_AT_ONCE, "their turns are written out");
@@ -141,20 +151,29 @@ static seer_status emit_moves(seer_lower *lower, uint32_t f, seer_lower_block *b
 
 // ---- the next step
 
+// The number of the step that is `further` steps behind this one.
+static seer_expr step_number(seer_lower *lower, const steps *st, int64_t further) {
+  const seer_frame_stage *frame = &lower->frame->stage[st->s];
+  seer_expr_pool *pool = &lower->loop->expr;
+  int64_t inner = seer_frame_fetch_steps(frame);
+  seer_linear number = {.constant = further};
+  bool ok = true;
+  for (uint32_t k = 0; k < st->n; k++) {
+    if (!is_step(lower, st->s, k)) continue;
+    inner /= frame->loop[k].extent;
+    ok = ok && seer_linear_add_term(&number, seer_expr_var(pool, st->var[k]), inner);
+  }
+  SEER_ASSERT(ok, "stage %u: a term for each of %u loops", st->s, st->n);
+  return seer_linear_emit(pool, &number);
+}
+
 // LETs for the places of the step behind this one; *out_guard: there is one.
 static void put_next(seer_lower *lower, steps *st, seer_expr *out_guard, seer_lower_block *block) {
   const seer_frame_stage *frame = &lower->frame->stage[st->s];
   seer_expr_pool *pool = &lower->loop->expr;
   int64_t n = seer_frame_fetch_steps(frame), inner = n;
-  seer_linear next = {.constant = 1};
-  bool ok = true, is_first = true;
-  for (uint32_t k = 0; k < st->n; k++) {
-    if (!is_step(lower, st->s, k)) continue;
-    inner /= frame->loop[k].extent;
-    ok = ok && seer_linear_add_term(&next, seer_expr_var(pool, st->var[k]), inner);
-  }
-  SEER_ASSERT(ok, "stage %u: a term for each of %u loops", st->s, st->n);
-  seer_expr e = seer_linear_emit(pool, &next);
+  bool is_first = true;
+  seer_expr e = step_number(lower, st, 1);
   *out_guard = seer_expr_binary(pool, SEER_EXPR_LT, e, seer_expr_i(pool, n));
   e = seer_expr_binary(pool, SEER_EXPR_MIN, e, seer_expr_i(pool, n - 1));
   inner = n;
@@ -175,6 +194,26 @@ static void put_next(seer_lower *lower, steps *st, seer_expr *out_guard, seer_lo
   }
 }
 
+// ---- halves of a buffer
+
+// The half of what is fetched for `s` that is meant from here on.
+static void set_half(seer_lower *lower, uint32_t s, seer_expr half) {
+  for (uint32_t f = 0; f < s; f++)
+    if (is_mine(lower, s, f)) lower->stage[f].half = half;
+}
+
+// Of this step, or the next one.
+static seer_expr put_half(
+    seer_lower *lower, const steps *st, int64_t further, seer_lower_block *block) {
+  seer_expr_pool *pool = &lower->loop->expr;
+  seer_expr number = step_number(lower, st, further);
+  const char *name = seer_arena_printf(
+      lower->scratch, "%s.%s", lower->dag->stage[st->s].name, further ? "other" : "half");
+  uint32_t var = seer_lower_let(lower, name, 0, 1,
+      seer_expr_binary(pool, SEER_EXPR_MOD, number, seer_expr_i(pool, 2)), st->s, block);
+  return seer_expr_var(pool, var);
+}
+
 // ---- the parts of a stage
 
 uint32_t seer_lower_step_loops(const seer_lower *lower, uint32_t s) {
@@ -188,8 +227,10 @@ seer_status seer_lower_ahead_begin(
     seer_lower *lower, uint32_t s, seer_lower_emit emit, seer_lower_block *block) {
   uint32_t n = seer_lower_step_loops(lower, s);
   for (uint32_t l = 0; l < n; l++) lower->stage[s].var[l] = SEER_LOWER_NO_VAR;
+  bool is_copied = lower->frame->stage[s].is_copied;
   for (uint32_t f = 0; f < s; f++)
-    if (is_mine(lower, s, f)) make_held(lower, f, block);
+    if (is_mine(lower, s, f) && !is_copied) make_held(lower, f, block);
+  if (is_copied) set_half(lower, s, seer_expr_i(&lower->loop->expr, 0));
   steps st = save(lower, s, n);
   for (uint32_t l = 0; l < n; l++)
     if (is_step(lower, s, l))
@@ -205,11 +246,17 @@ seer_status seer_lower_ahead_begin(
 seer_status seer_lower_ahead_load(
     seer_lower *lower, uint32_t s, uint32_t k, seer_lower_emit emit, seer_lower_block *block) {
   steps st = save(lower, s, k);
+  bool is_copied = lower->frame->stage[s].is_copied;
+  if (is_copied) {
+    seer_lower_append(lower, block, &(seer_loop_node){.kind = SEER_NODE_BARRIER});
+    set_half(lower, s, put_half(lower, &st, 1, block));
+  }
   put_next(lower, &st, &lower->ahead, block);
   SEER_TRY(start_fetches(lower, s, block));
-  SEER_TRY(emit_fetches(lower, s, true, emit, block));
+  SEER_TRY(emit_fetches(lower, s, !is_copied, emit, block));
   lower->ahead = (seer_expr){0};
   restore(lower, &st);
+  if (is_copied) set_half(lower, s, put_half(lower, &st, 0, block));
   // Where this step's lie, for what reads them.
   return start_fetches(lower, s, block);
 }

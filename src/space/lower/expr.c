@@ -143,6 +143,28 @@ static const seer_pack *whole_pack(seer_lower *lower, uint32_t dag_buf) {
   return pack;
 }
 
+// Two of what it was. Each begins where the longest access of an item may.
+static void double_buf(seer_loop_buf *buf) {
+  int64_t align = SEER_TARGET_ITEMS_ALIGN / (int64_t)seer_dtype_bytes(buf->dtype);
+  int64_t apart = seer_ceil_div(buf->n_elems, align) * align;
+  SEER_ASSERT(buf->rank < SEER_MAX_RANK, "buffer %s: rank %u", buf->name, buf->rank);
+  memmove(&buf->dim[1], &buf->dim[0], buf->rank * sizeof(buf->dim[0]));
+  memmove(&buf->stride[1], &buf->stride[0], buf->rank * sizeof(buf->stride[0]));
+  buf->dim[0] = 2;
+  buf->stride[0] = apart;
+  buf->n_elems += apart;
+  buf->rank++;
+  buf->is_late = true;
+}
+
+uint32_t seer_lower_halved(const seer_lower *lower, uint32_t fetch, seer_expr *index, uint32_t n) {
+  seer_expr half = lower->stage[fetch].half;
+  if (half.i == 0) return n;
+  memmove(&index[1], &index[0], n * sizeof(index[0]));
+  index[0] = half;
+  return n + 1;
+}
+
 uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
   if (lower->buf_of[dag_buf] != 0) return lower->buf_of[dag_buf] - 1;
   const seer_dag_buf *from = &lower->dag->buf[dag_buf];
@@ -167,6 +189,9 @@ uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
         : seer_lower_is_private(lower, from->stage)       ? SEER_STORE_PRIVATE
                                                           : SEER_STORE_LOCAL;
     local_layout(lower, from->stage, &buf);
+    bool is_copied = buf.storage == SEER_STORE_WORKGROUP &&
+        lower->frame->stage[lower->frame->stage[from->stage].at].is_copied;
+    if (is_copied) double_buf(&buf);
   } else {
     SEER_ASSERT(place == SEER_PLACE_ROOT, "buffer %s of a stage that is not computed", from->name);
     buf.storage = from->is_output ? SEER_STORE_OUTPUT : SEER_STORE_SHARED;
@@ -241,8 +266,9 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
           seer_lower_simplify(lower, seer_expr_binary(to, SEER_EXPR_SUB, at[k], maker->start[k]));
     }
   }
-  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, seer_lower_buf(lower, load->ref), at,
-      load->n_index, predicate, otherwise);
+  uint32_t n = is_stage ? seer_lower_halved(lower, from->stage, at, load->n_index) : load->n_index;
+  return seer_expr_load_guarded(
+      to, (seer_dtype)load->dtype, seer_lower_buf(lower, load->ref), at, n, predicate, otherwise);
 }
 
 seer_expr seer_lower_expr(

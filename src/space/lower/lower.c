@@ -69,6 +69,7 @@ static seer_status emit_store(
       }
     }
   }
+  node.n_index = (uint8_t)seer_lower_halved(lower, s, node.index, node.n_index);
   if (lower->stage[s].is_loading) seer_lower_ahead_hold(lower, s, &node);
   seer_lower_append(lower, block, &node);
   return SEER_OK;
@@ -199,6 +200,7 @@ static seer_status emit_dealt(seer_lower *lower, uint32_t s, seer_lower_block *b
 static seer_status emit_ahead(seer_lower *lower, uint32_t s, uint32_t k, seer_lower_block *block) {
   SEER_TRY(seer_lower_ahead_load(lower, s, k, emit_dealt, block));
   SEER_TRY(emit_loop(lower, s, k, false, block));
+  if (lower->frame->stage[s].is_copied) return SEER_OK;
   return seer_lower_ahead_store(lower, s, k, block);
 }
 

@@ -81,6 +81,8 @@ typedef struct {
   seer_expr turn, item, neighbour;
   uint32_t held;  // FETCH: the buffer of what is loaded ahead, + 1
   bool is_loading;  // the next step's is loaded: it goes there
+  // FETCH whose steps are copied ahead: which half of its buffer is meant, 0 or 1; 0: it has none
+  seer_expr half;
 } seer_lower_stage;
 
 typedef struct {
@@ -205,6 +207,9 @@ seer_expr seer_lower_expr(
     seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis, seer_expr inside);
 uint32_t seer_lower_buf(
     seer_lower *lower, uint32_t dag_buf);  // loop buffer of a DAG buffer, made when first needed
+// Of a FETCH's buffer that has two halves: the one that is meant goes in front of an index of n,
+// which has room for it. Gives how many there are.
+uint32_t seer_lower_halved(const seer_lower *lower, uint32_t fetch, seer_expr *index, uint32_t n);
 
 // ---- pack.c
 // The packed form of weight `dag_buf` that `stage` reads at `index`, and where in it that is, which

@@ -50,6 +50,7 @@ void seer_nest_add_flat(const maker *m, uint32_t s, stage_state *state, seer_nes
   out->dealt = (seer_nest_dealt){.first = (uint8_t)n_before,
       .is_root = stage->place == SEER_PLACE_ROOT,
       .is_ahead = stage->place == SEER_PLACE_AT && m->frame->stage[stage->at].is_ahead,
+      .is_copied = stage->place == SEER_PLACE_AT && m->frame->stage[stage->at].is_copied,
       .items = stage->flat.items,
       .n_groups = stage->flat.n_groups,
       .n_steps = stage->flat.n_steps};

@@ -378,7 +378,6 @@ static void count_ways(seer_skeleton *b) {
 #define ITEMS_VALUES 5  // 32 .. 512
 #define WIDTH_VALUES 3  // 1 .. 4 elements, of f32 16 bytes
 #define PAD_VALUES 3  // none, a bank, 16 bytes
-#define AHEAD_VALUES 2  // no step, one
 
 // Whether items have time to wait for what is fetched, and something is. (Of lanes of a processor
 // nothing is on its way while they compute.)
@@ -389,6 +388,33 @@ static bool has_fetches(const seer_skeleton *b, uint32_t stage) {
     if (plan->role == SEER_ROLE_FETCH && plan->partner == stage) return true;
   }
   return false;
+}
+
+// Whether `e` is what lies in memory, element by element or as words of several, seen through what
+// is substituted into it.
+static bool is_moved(const seer_skeleton *b, seer_expr e) {
+  const seer_dag *dag = b->plan->dag;
+  seer_expr first;
+  if (seer_expr_is_word_load(&dag->expr, e, &first)) return is_moved(b, first);
+  const seer_expr_node *node = seer_expr_at(&dag->expr, e);
+  if (node->op != SEER_EXPR_LOAD) return false;
+  const seer_dag_buf *from = &dag->buf[node->ref];
+  if (from->kind != SEER_BUF_STAGE || b->plan->stage[from->stage].role != SEER_ROLE_INLINE)
+    return true;
+  const seer_dag_stage *maker = &dag->stage[from->stage];
+  return maker->n_values == 1 && is_moved(b, maker->body[0]);
+}
+
+// Whether a device can copy what is fetched for the stage into a block's memory by itself.
+static bool has_copies(const seer_skeleton *b, uint32_t stage) {
+  if (!seer_target_has_copies(b->context->target)) return false;
+  for (uint32_t f = 0; f < stage; f++) {
+    const seer_plan_stage *plan = &b->plan->stage[f];
+    if (plan->role == SEER_ROLE_FETCH && plan->partner == stage &&
+        !is_moved(b, b->plan->dag->stage[f].body[0]))
+      return false;
+  }
+  return true;
 }
 
 static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
@@ -418,7 +444,8 @@ static void add_choices(seer_skeleton *b, uint32_t s, bool is_cut) {
   if (stage->role == SEER_ROLE_FETCH && is_full && may_pad)
     stage->pad_knob = add_choice(b, s, SEER_KNOB_PAD, "pad", PAD_VALUES);
   if (stage->role == SEER_ROLE_TILED && is_full && has_fetches(b, s))
-    stage->ahead_knob = add_choice(b, s, SEER_KNOB_AHEAD, "ahead", AHEAD_VALUES);
+    stage->ahead_knob = add_choice(b, s, SEER_KNOB_AHEAD, "ahead",
+        has_copies(b, s) ? SEER_AHEAD_BY_COPIES + 1 : SEER_AHEAD_BY_COPIES);
 }
 
 // ---- variants

@@ -46,6 +46,7 @@ typedef struct {
 
 #define MOCK_STACK_BYTES (64 << 10)
 #define MOCK_MAX_ITEMS 1024
+#define MOCK_MAX_COPIES 256
 
 enum mock_place { MOCK_GOES_ON, MOCK_AT_BARRIER, MOCK_AT_MMA, MOCK_DONE };
 
@@ -136,6 +137,38 @@ static sums mock_mma(int kind, sums c, rows a, columns b) {
 #define mma_f16(c, a, b) mock_mma(MOCK_F16, c, a, b)
 #define mma_bf16(c, a, b) mock_mma(MOCK_BF16, c, a, b)
 #define mma_tf32(c, a, b) mock_mma(MOCK_TF32, c, a, b)
+
+// ---- copies: what is copied is there when the item has waited for it, and until then it is not
+
+struct mock_copy {
+  char *to;
+  int bytes;
+  char data[16];
+};
+static struct {
+  int n;
+  mock_copy copy[MOCK_MAX_COPIES];
+} mock_underway[MOCK_MAX_ITEMS];
+
+static void mock_send(int bytes, char *to, const char *from, bool is) {
+  auto &all = mock_underway[threadIdx.x];
+  if (all.n == MOCK_MAX_COPIES) mock_fail("an item has too many copies on their way");
+  if ((unsigned long)to % bytes || (unsigned long)from % bytes) mock_fail("a copy is not aligned");
+  mock_copy &one = all.copy[all.n++];
+  one.to = to;
+  one.bytes = bytes;
+  for (int k = 0; k < bytes; k++) one.data[k] = is ? from[k] : 0;
+  for (int k = 0; k < bytes; k++) to[k] = (char)-1;
+}
+
+static void mock_arrive(void) {
+  auto &all = mock_underway[threadIdx.x];
+  for (int c = 0; c < all.n; c++)
+    for (int k = 0; k < all.copy[c].bytes; k++) all.copy[c].to[k] = all.copy[c].data[k];
+  all.n = 0;
+}
+#define COPY(bytes, to, from, is) mock_send(bytes, to, from, is)
+#define ARRIVE() mock_arrive()
 
 // ---- blocks
 

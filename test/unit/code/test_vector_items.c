@@ -8,6 +8,7 @@
 // Two blocks of 64 items.
 static const char loop_text[] =
     "loop items { input $x f32[4096] of 0 output $y f32[128] of 1 workgroup $t f32[2048] of 2\n"
+    "workgroup $d f32[64] of 3 late\n"
     "phase { parallel @b < 2 stage 0 { alloc $t stage 0 thread @i < 64 stage 0 {\n"
     "store $y[@b * 64 + @i] stage 0 = $x[@i] } } } }";
 
@@ -44,7 +45,7 @@ static const char *text_of(const scene *s, const char *body) {
 static seer_status run(scene *s, const char *body, seer_vec_traffic *traffic) {
   const char *text = text_of(s, body);
   seer_vec_code *code;
-  void *data[3] = {s->x, s->y, NULL};
+  void *data[4] = {s->x, s->y, NULL, NULL};
   must(seer_vec_parse("test", text, strlen(text), s->loop, s->arena, &code));
   seer_status status = seer_vec_verify(code);
   return status ? status : seer_vec_eval_traffic(code, data, NULL, traffic);
@@ -74,6 +75,26 @@ static void items_exchange(void **state) {
   seer_arena_destroy(s->arena);
 }
 
+// Each item's element of $d, %11, is copied from $x.
+#define COPIED                                                                          \
+  "    %8 ptr = move %2, %1 of f32\n    %9 f32 = load %8 $x\n    %10 ptr = buffer $d\n" \
+  "    %11 ptr = move %10, %1 of f32\n    copy %11, %9 $d\n"
+
+static void copies_arrive(void **state) {
+  (void)state;
+  scene *s = open_scene();
+  static const char body[] = COPIED
+      "    arrive\n    barrier\n    %12 i64 = sub_index i64 63, %1\n"
+      "    %13 ptr = move %10, %12 of f32\n    %14 f32 = load %13 $d\n    store %7, %14 $y\n";
+  const char *text = text_of(s, body);
+  seer_vec_code *code;
+  must(seer_vec_parse("test", text, strlen(text), s->loop, s->arena, &code));
+  assert_string_equal(seer_vec_print(code, s->arena), text);
+  must(run(s, body, NULL));
+  for (int k = 0; k < 128; k++) assert_true(s->y[k] == (float)(63 - k % 64));
+  seer_arena_destroy(s->arena);
+}
+
 static void faults_are_found(void **state) {
   (void)state;
   static const struct {
@@ -94,6 +115,16 @@ static void faults_are_found(void **state) {
       {"    %8 ptr = move %4, %1 of f32\n    %9 ptr = move %8, i64 2000 of f32\n"
        "    store %9, f32 1.0 $t\n",
           "bytes 8192 to 8196 of 8192"},
+      // Copies: what is on its way is not there, neither without the wait nor without the barrier.
+      {COPIED "    barrier\n    %12 f32 = load %11 $d\n    store %7, %12 $y\n", "not known"},
+      {COPIED "    arrive\n    %12 f32 = load %11 $d\n    store %7, %12 $y\n",
+          "on its way until the next barrier"},
+      {"    %8 ptr = move %2, %1 of f32\n    %9 f32 = load %8 $x\n    copy %4, %9 $t\n",
+          "its buffer is not late"},
+      {"    %8 ptr = buffer $d\n    copy %8, f32 0 $d\n", "no load of 4, 8 or 16 bytes"},
+      {"    %8 ptr = buffer $d\n    %9 ptr = move %2, %1 of f32\n    %10 i1 = slt %1, i64 8\n"
+       "    %11 f32 = load_masked %9, %10, f32 1.0 $x\n    copy %8, %11 $d\n",
+          "with zeros otherwise"},
   };
   for (uint32_t k = 0; k < SEER_COUNT_OF(cases); k++) {
     scene *s = open_scene();
@@ -203,7 +234,8 @@ static void traffic_is_counted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(items_exchange),
-      cmocka_unit_test(faults_are_found), cmocka_unit_test(elsewhere_there_are_no_items),
-      cmocka_unit_test(items_diverge), cmocka_unit_test(traffic_is_counted)};
+      cmocka_unit_test(copies_arrive), cmocka_unit_test(faults_are_found),
+      cmocka_unit_test(elsewhere_there_are_no_items), cmocka_unit_test(items_diverge),
+      cmocka_unit_test(traffic_is_counted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,12 +111,22 @@ static void refusals(void **state) {
           "depends on data"},
       {"alloc $p stage 0 thread @t < 4 stage 0 { store $y[@t] stage 0 = $p[@t] }",
           "nothing has been written there"},
+      // Late: neither its own item nor another may look, nor write again, before the barrier.
+      {"alloc $d stage 0 thread @t < 4 stage 0 { store $d[@t] stage 0 = $x[@t] store $y[@t] stage "
+       "0 "
+       "= $d[@t] }",
+          "on its way until the next barrier"},
+      {"alloc $d stage 0 thread @t < 4 stage 0 { store $d[@t] stage 0 = $x[@t] store $d[@t] stage "
+       "0 "
+       "= 0.0 }",
+          "on its way until the next barrier"},
   };
   seer_arena *arena = seer_arena_create("test");
   for (uint32_t k = 0; k < SEER_COUNT_OF(cases); k++) {
     const char *text = seer_arena_printf(arena,
         "loop f { input $x f32[4] of 0 output $y f32[4] of 1 workgroup $w f32[4] of 2\n"
-        "local $l f32[4] of 3 private $p f32[4] of 4 phase { %s } }",
+        "local $l f32[4] of 3 private $p f32[4] of 4 workgroup $d f32[4] of 5 late\n"
+        "phase { %s } }",
         cases[k].body);
     seer_loop *loop;
     must(seer_loop_parse("test", text, strlen(text), arena, &loop));

@@ -82,14 +82,19 @@ static void a_step_ahead_is_a_word(void **state) {
       "split C.m 1:1 2:16 3:1 4:4 split C.n 1:1 2:16 3:1 4:4 split C.k 1:4 2:4";
   static const struct {
     const char *words;
-    bool is_ahead;
+    int ahead;
     int64_t held;
-  } cases[] = {{"", false, 0}, {"ahead C 0", false, 0},
-      {"width A.fetch 4 width B.fetch 1 ahead C 1", true, 4 + 4},
-      {"width A.fetch 1 width B.fetch 2 ahead C 1", true, 4 + 4},
+    bool is_double;
+  } cases[] = {{"", 0, 0, false}, {"ahead C 0", 0, 0, false},
+      {"width A.fetch 4 width B.fetch 1 ahead C 1", 1, 4 + 4, false},
+      {"width A.fetch 1 width B.fetch 2 ahead C 1", 1, 4 + 4, false},
+      {"width A.fetch 1 width B.fetch 2 ahead C 2", 2, 0, true},
       // One step, and nothing behind it.
-      {"split C.m 4:1 split C.n 4:1 width A.fetch 4 width B.fetch 4 ahead C 1 split C.k 1:128",
-          false, 0}};
+      {"split C.m 4:1 split C.n 4:1 width A.fetch 4 width B.fetch 4 ahead C 1 split C.k 1:128", 0,
+          0, false},
+      {"split C.m 4:1 split C.n 4:1 width A.fetch 4 width B.fetch 4 ahead C 2 split C.k 1:128", 0,
+          0, false}};
+  int64_t single = 0;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = gpu("cuda:sm_80", arena), lanes = gpu("opencl:cpu", arena);
   const seer_dag *dag = space_parse(arena, space_net_text("matmul"));
@@ -105,8 +110,12 @@ static void a_step_ahead_is_a_word(void **state) {
     seer_block_shape_make(&frame, frame.root[0], &shape);
     assert_int_equal(shape.held, cases[k].held);
     text = seer_schedule_print(list, &s, arena);
-    assert_int_equal(strstr(text, "ahead C 1") != NULL, cases[k].is_ahead);
-    assert_int_equal(strstr(text, "ahead") != NULL, cases[k].is_ahead);
+    if (k == 0) single = shape.workgroup_bytes;
+    if (cases[k].ahead > 0)
+      assert_int_equal(shape.workgroup_bytes, cases[k].is_double ? 2 * single : single);
+    assert_int_equal(strstr(text, "ahead C 1") != NULL, cases[k].ahead == 1);
+    assert_int_equal(strstr(text, "ahead C 2") != NULL, cases[k].ahead == 2);
+    assert_int_equal(strstr(text, "ahead") != NULL, cases[k].ahead > 0);
     must(seer_schedule_parse(list, "printed", text, strlen(text), &again));
     assert_true(seer_schedule_equal(&s, &again));
   }
@@ -116,6 +125,30 @@ static void a_step_ahead_is_a_word(void **state) {
     for (uint32_t i = 0; i < list->n; i++)
       for (uint32_t n = 0; n < list->sketch[i]->n_knob; n++)
         assert_true(list->sketch[i]->knob[n].kind != SEER_KNOB_AHEAD);
+  }
+  seer_arena_destroy(arena);
+}
+
+// Copies that nobody waits for are CUDA's from sm_80 on; elsewhere there is no such value.
+static void copies_are_of_devices_that_have_them(void **state) {
+  (void)state;
+  static const struct {
+    const char *target;
+    uint16_t n_values;
+  } cases[] = {{"cuda:sm_70", 2}, {"cuda:sm_75", 2}, {"cuda:sm_80", 3}, {"cuda:h100", 3},
+      {"opencl:generic", 2}};
+  seer_arena *arena = seer_arena_create("test");
+  const seer_dag *dag = space_parse(arena, space_net_text("matmul"));
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    seer_target target = gpu(cases[k].target, arena);
+    const seer_sketch_list *list = space_sketches(arena, dag, &target, SEER_SPACE_FULL);
+    uint32_t n_seen = 0;
+    for (uint32_t n = 0; n < list->sketch[0]->n_knob; n++) {
+      if (list->sketch[0]->knob[n].kind != SEER_KNOB_AHEAD) continue;
+      assert_int_equal(list->sketch[0]->knob[n].n_values, cases[k].n_values);
+      n_seen++;
+    }
+    assert_int_equal(n_seen, 1);
   }
   seer_arena_destroy(arena);
 }
@@ -280,6 +313,7 @@ int main(void) {
       cmocka_unit_test(signatures_are_these),
       cmocka_unit_test(schedules_are_text),
       cmocka_unit_test(a_step_ahead_is_a_word),
+      cmocka_unit_test(copies_are_of_devices_that_have_them),
       cmocka_unit_test(lanes_fetch_nothing),
       cmocka_unit_test(parts_are_these),
       cmocka_unit_test(parts_are_blocks),
