@@ -2,7 +2,7 @@
 // on PoCL: drawn schedules for processors behind OpenCL come to what the DAG does, to the bit where
 // numbers are whole, and most of their kernels have that form. Memory ends where the buffer does,
 // so that an access of an item that a mask leaves out is seen.
-// SEER_TEST: timeout=300 cost=80
+// SEER_TEST: timeout=600 cost=80
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "support/test.h"
 
 #define POCL "Portable Computing Language"
-#define N_SAMPLES 12
+#define N_SAMPLES 8
 #define MOST_NODES 1000
 
 static const char *const dags[] = {
@@ -45,6 +45,12 @@ static const char *const dags[] = {
     "stage y role anchor [h:y<3, w:x<32, o:out_channel<16] "
     "sum[c:in_channel<2, ky:ky<3, kx:kx<3] = "
     "$pad[c, 2 * h + ky, 2 * w + kx] * $w[o, c, ky, kx] output $y }",
+    // what the mask of an item leaves out is of all of them
+    "dag a { input $x f32[4, 5] weight $w f32[4, 5] "
+    "stage pad role pad [c:out_channel<4, w:x<40, j:kx<5] = "
+    "($x[c, j] if (w + j >= 2) & (w + j < 40) else 0.0) "
+    "stage y role anchor [c:out_channel<4, w:x<40] sum[k:kx<5] = $pad[c, w, k] * $w[c, k] "
+    "output $y }",
     // odd sizes: tails of all axes
     "dag o { input $x f32[19, 16] weight $w f32[16, 37] "
     "stage y role anchor [m:m<19, n:n<37] sum[k:k<16] = $x[m, k] * $w[k, n] "
