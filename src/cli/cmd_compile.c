@@ -107,7 +107,8 @@ const seer_command seer_command_compile = {
     .name = "compile",
     .args =
         "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... "
-        "[--target TARGET] [--emit so|obj|c|kernels] [--precision bf16|f16|auto [--tolerance X] "
+        "[--target TARGET] [--emit so|obj|c|kernels] [--precision bf16|f16|tf32|auto [--tolerance "
+        "X] "
         "[-i "
         "NAME=x.npy]...]",
     .doc =

@@ -230,7 +230,7 @@ const seer_command seer_command_tune = {
     .args =
         "MODEL [-o DIR] [--input-shapes x:1x8]... [--bind NAME=x.npy]... [--preset "
         "quick|normal|thorough] [--time-budget "
-        "T] [--trials N] [--precision bf16|f16|auto [--tolerance X] [-i NAME=x.npy]...]",
+        "T] [--trials N] [--precision bf16|f16|tf32|auto [--tolerance X] [-i NAME=x.npy]...]",
     .doc = "finds fast code for a network by measuring on this machine, then compiles it",
     .group = "from a network to a library",
     .example =

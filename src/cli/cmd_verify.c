@@ -32,7 +32,7 @@ typedef struct {
   const char *python;
   bool is_peer, has_layers;
   double rtol, atol;  // rtol -1: by the types
-  seer_dtype products;  // what the library was made with
+  seer_precision products;  // what the library was made with
   bool flushes_denormals;  // so was it
   seer_use tuned, literal;  // literal: not open where ONNX Runtime is asked
   const char *dir;  // of the literal library, and of files for ONNX Runtime
@@ -144,7 +144,7 @@ static bool compare_output(comparison *c, int32_t i, const answers *a, double rt
   if (is_shaped)
     d = seer_compare(io.onnx_dtype, tuned->output[i], a->expected.data[i], n, rtol, atol_of(c));
   seer_report_output(&c->report, &io, expected, is_shaped ? &d : NULL);
-  if (is_shaped && c->products != SEER_DTYPE_F32) {
+  if (is_shaped && c->products != SEER_PRECISION_F32) {
     seer_deviation deviation = seer_deviation_of_output(&io, tuned->output[i], a->expected.data[i]);
     seer_report_precision(&c->report, c->products, &deviation);
   }
@@ -309,9 +309,9 @@ static seer_status take_precision(comparison *c) {
   if (status) return status;
   if (!is_given && *own) SEER_TRY(seer_context_set(c->context, "precision", own));
   SEER_TRY(seer_front_precision(c->context, &c->products));
-  if (!*own || strcmp(seer_dtype_name(c->products), own) == 0) return SEER_OK;
+  if (!*own || strcmp(seer_precision_name(c->products), own) == 0) return SEER_OK;
   return SEER_FAIL(INVALID, "%s was made with --precision %s, not %s", use->path, own,
-      seer_dtype_name(c->products));
+      seer_precision_name(c->products));
 }
 
 static seer_status load_and_compare(comparison *c) {

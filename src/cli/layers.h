@@ -7,6 +7,7 @@
 #define SEER_CLI_LAYERS_H
 
 #include "front/graph.h"
+#include "front/width/kinds.h"
 #include "library/use.h"
 
 // The judge's values, by output of `graph`, a set of the network as its file has it
@@ -15,7 +16,7 @@ typedef struct {
   const seer_graph *graph;
   const seer_io_info *io;  // type and the shape that the value had
   const void *const *data;  // dense, row-major; NULL: the judge does not have it
-  seer_dtype products;  // what the library's operands of products are rounded to
+  seer_precision products;  // what the library's operands of products are rounded to
 } seer_expected;
 
 // An element of a value, where it is furthest from what is expected.

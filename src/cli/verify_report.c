@@ -80,16 +80,16 @@ void seer_report_output(seer_verify_report *r, const seer_io_info *found,
 }
 
 void seer_report_precision(
-    seer_verify_report *r, seer_dtype precision, const seer_deviation *deviation) {
+    seer_verify_report *r, seer_precision precision, const seer_deviation *deviation) {
   if (!r->is_json) {
-    printf("%-24s %s against f32: %s\n", "", seer_dtype_name(precision),
+    printf("%-24s %s against f32: %s\n", "", seer_precision_name(precision),
         seer_deviation_text(deviation, r->arena));
     return;
   }
   const json_t *outputs = json_object_get(r->set, "outputs");
   json_t *object = json_object();
   seer_deviation_to_json(deviation, object);
-  json_object_set_new(object, "precision", json_string(seer_dtype_name(precision)));
+  json_object_set_new(object, "precision", json_string(seer_precision_name(precision)));
   json_object_set_new(json_array_get(outputs, json_array_size(outputs) - 1), "against_f32", object);
 }
 

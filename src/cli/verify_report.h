@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "cli/layers.h"
+#include "front/width/kinds.h"
 #include "library/deviations.h"
 #include "library/steps.h"
 
@@ -26,7 +27,7 @@ void seer_report_output(seer_verify_report *report, const seer_io_info *found,
     const seer_io_info *expected, const seer_difference *difference);
 // Of the same output, behind that: what the library's precision has changed.
 void seer_report_precision(
-    seer_verify_report *report, seer_dtype precision, const seer_deviation *deviation);
+    seer_verify_report *report, seer_precision precision, const seer_deviation *deviation);
 void seer_report_nodes(seer_verify_report *report, const seer_steps_verdict *verdict);
 void seer_report_layers(seer_verify_report *report, const seer_layers_verdict *verdict);
 // Prints the object, and releases it in any case. RESOURCE: no memory for it.

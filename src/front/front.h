@@ -9,6 +9,7 @@
 
 #include "front/graph.h"
 #include "front/op.h"
+#include "front/width/kinds.h"
 #include "setup/context.h"
 
 // Reads an ONNX file (opset 1 to 28, external data beside it) into a graph: nodes as in the file,
@@ -68,9 +69,11 @@ SEER_MUST_USE seer_status seer_front_resolve(
 // "the then side of If 'x' cannot be built, and a run that takes it fails: ...", in `arena`; NULL
 // for nodes that are no such If. Of a resolved graph.
 const char *seer_front_unbuilt_text(const seer_node *node, seer_arena *arena);
-// --precision: the type that operands of products are rounded to; F32: they are not. INVALID: it is
-// `auto`, and nobody has chosen yet.
-SEER_MUST_USE seer_status seer_front_precision(const seer_context *context, seer_dtype *out_dtype);
+// --precision: what operands of products are rounded to. INVALID: it is `auto`, and nobody has
+// chosen yet.
+SEER_MUST_USE seer_status seer_front_precision(const seer_context *context, seer_precision *out);
+// UNSUPPORTED where the context's target can't have it. Of `auto` nothing is known yet.
+SEER_MUST_USE seer_status seer_front_check_precision(const seer_context *context);
 typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);

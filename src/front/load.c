@@ -252,6 +252,7 @@ static seer_status load_within(const seer_context *context, const seer_front_sou
       .out_network = out_network,
       .is_literal = is_literal};
   *out_network = NULL;
+  if (!is_literal) SEER_TRY(seer_front_check_precision(context));
   return seer_front_limited(context, 1, load, &l);
 }
 

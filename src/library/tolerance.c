@@ -23,17 +23,17 @@ static bool is_narrow_int(const seer_value *value) {
 }
 
 // A product of f32 whose operands are rounded to `products`.
-static bool is_narrowed(const seer_node *node, const seer_value *value, seer_dtype products) {
-  return seer_dtype_format(products) && node->op && node->op->multiplies &&
+static bool is_narrowed(const seer_node *node, const seer_value *value, seer_precision products) {
+  return products != SEER_PRECISION_F32 && node->op && node->op->multiplies &&
       value->dtype == SEER_DTYPE_F32;
 }
 
 // Of a value that `node` makes: half a step of its type, relative to the largest that it holds; of
 // a product half a step of what its operands were rounded to.
-static double rounding(
-    const seer_graph *graph, const seer_node *node, const seer_value *value, seer_dtype products) {
+static double rounding(const seer_graph *graph, const seer_node *node, const seer_value *value,
+    seer_precision products) {
   if (is_narrowed(node, value, products))
-    return ldexp(1, -seer_dtype_format(products)->mantissa_bits - 1);
+    return ldexp(1, -(int)seer_precision_digits(products) - 1);
   const seer_float_format *format = seer_dtype_format(value->dtype);
   if (format) return ldexp(1, -format->mantissa_bits - 1);
   bool is_cut = false;
@@ -42,7 +42,8 @@ static double rounding(
   return is_cut && is_narrow_int(value) ? ldexp(1, -(int)seer_dtype_bits(value->dtype)) : 0;
 }
 
-double *seer_verify_tolerances(const seer_graph *graph, seer_dtype products, seer_arena *arena) {
+double *seer_verify_tolerances(
+    const seer_graph *graph, seer_precision products, seer_arena *arena) {
   double *most = SEER_NEW_ARRAY(arena, double, graph->n_value);
   // Roundings to integers, and of products' operands, on the way.
   uint32_t *n_cut = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value);
@@ -83,7 +84,7 @@ bool *seer_verify_decided(const seer_graph *graph, seer_arena *arena) {
     for (uint32_t i = 0; i < node->n_out && is_cut; i++) {
       const seer_value *out = &graph->value[node->out[i].i];
       // Steps of narrow integers have a tolerance.
-      bool is_step = rounding(graph, node, out, SEER_DTYPE_F32) > 0;
+      bool is_step = rounding(graph, node, out, SEER_PRECISION_F32) > 0;
       is_decided[node->out[i].i] = node->out[i].i && !seer_dtype_is_float(out->dtype) && !is_step;
     }
   }

@@ -6,10 +6,11 @@
 #define SEER_LIBRARY_TOLERANCE_H
 
 #include "front/graph.h"
+#include "front/width/kinds.h"
 
 // Relative to the value's largest element. products: what operands of products are rounded to
 // (--precision).
-double *seer_verify_tolerances(const seer_graph *graph, seer_dtype products, seer_arena *arena);
+double *seer_verify_tolerances(const seer_graph *graph, seer_precision products, seer_arena *arena);
 // Values that a rounding decides and no tolerance covers: what is true, or at which place, is one
 // or the other (comparisons and ArgMax of floats, whole numbers cut from floats, and what is made
 // of these alone).

@@ -18,7 +18,9 @@
 #define RUNS_S 1.0  // of a version against f32
 #define MAX_P_SLOWER 0.05  // of a sign test, as for tuned libraries (library/verdict.h)
 
-static const char *name_of(const seer_precise_version *v) { return seer_dtype_name(v->dtype); }
+static const char *name_of(const seer_precise_version *v) {
+  return seer_precision_name(v->precision);
+}
 
 // ---- loading
 
@@ -28,9 +30,10 @@ static seer_status use_precision(const seer_precise *p, const seer_precise_versi
   return seer_context_set(p->context, "precision", name_of(v));
 }
 
-static seer_status load(seer_precise *p, const seer_front_source *source, seer_dtype dtype) {
+static seer_status load(
+    seer_precise *p, const seer_front_source *source, seer_precision precision) {
   seer_precise_version *v = &p->version[p->n];
-  *v = (seer_precise_version){.dtype = dtype};
+  *v = (seer_precise_version){.precision = precision};
   SEER_TRY(use_precision(p, v));
   SEER_TRY(seer_front_load_from(p->context, source, seer_model_build, p->arena, &v->network));
   p->n++;
@@ -38,23 +41,25 @@ static seer_status load(seer_precise *p, const seer_front_source *source, seer_d
 }
 
 static seer_status load_versions(
-    seer_precise *p, const seer_front_source *source, seer_dtype asked) {
-  SEER_TRY(load(p, source, SEER_DTYPE_F32));
-  if (!p->is_auto) return asked != SEER_DTYPE_F32 ? load(p, source, asked) : SEER_OK;
+    seer_precise *p, const seer_front_source *source, seer_precision asked) {
+  SEER_TRY(load(p, source, SEER_PRECISION_F32));
+  if (!p->is_auto) return asked != SEER_PRECISION_F32 ? load(p, source, asked) : SEER_OK;
   if (seer_context_bool(p->context, SEER_OPT_STRICT_MATH)) {
     p->text = "--precision auto takes f32: --strict-math allows no other";
     return SEER_OK;
   }
-  SEER_TRY(load(p, source, SEER_DTYPE_BF16));
-  return load(p, source, SEER_DTYPE_F16);
+  for (seer_precision k = SEER_PRECISION_F32 + 1; k < SEER_PRECISION_COUNT; k++)
+    if (seer_precision_is_of(k, seer_context_target(p->context))) SEER_TRY(load(p, source, k));
+  return SEER_OK;
 }
 
 seer_status seer_precise_open_from(
     seer_context *context, const seer_front_source *source, seer_arena *arena, seer_precise *out) {
   *out = (seer_precise){.context = context, .arena = arena, .text = "", .report = ""};
   const char *word = seer_arena_strdup(arena, seer_context_str(context, SEER_OPT_PRECISION));
-  seer_dtype asked = SEER_DTYPE_F32;
-  out->is_auto = !seer_dtype_parse(word, &asked);
+  seer_precision asked = SEER_PRECISION_F32;
+  SEER_TRY(seer_front_check_precision(context));
+  out->is_auto = !seer_precision_parse(word, &asked);
   out->is_gated = out->is_auto || seer_context_is_set(context, SEER_OPT_TOLERANCE);
   out->tolerance = seer_context_f64(context, SEER_OPT_TOLERANCE);
   seer_status status = load_versions(out, source, asked);

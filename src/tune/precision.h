@@ -28,11 +28,11 @@
 #include "library/deviations.h"
 #include "record/record.h"
 
-enum { SEER_PRECISIONS = 3 };
+enum { SEER_PRECISIONS = SEER_PRECISION_COUNT };
 
 // The network at one precision.
 typedef struct {
-  seer_dtype dtype;
+  seer_precision precision;
   seer_network *network;
   seer_choice *choices;  // by choose: what it would be compiled with
   seer_choose_counts counts;

@@ -279,7 +279,7 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   put_json(&text, seer_context_target(context)->features);
   seer_text_put(&text, ",\n");
   const char *precision = seer_context_str(context, SEER_OPT_PRECISION);
-  if (strcmp(precision, seer_dtype_name(SEER_DTYPE_F32)) != 0)
+  if (strcmp(precision, seer_precision_name(SEER_PRECISION_F32)) != 0)
     seer_text_printf(&text, "  \"precision\": \"%s\",\n", precision);
   if (plan[0].header.flushes_denormals) seer_text_put(&text, "  \"denormals\": \"flushed\",\n");
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);

@@ -114,7 +114,7 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
             of_x = seer_op_load_padded(emit, node, 0, &padded, x_at);
   seer_op_sum_body(emit, node, roles, stage,
       is_integer(node) ? seer_op_wide_product(emit, of_x, of_w)
-                       : seer_op_2(emit, SEER_EXPR_MUL, of_x, of_w));
+                       : seer_op_product(emit, node, of_x, of_w));
   return SEER_OK;
 }
 

@@ -92,8 +92,8 @@ static seer_status emit_gemm(seer_emit *emit, const seer_node *node) {
   }
   seer_expr a_at[2] = {trans_a ? k : at[0], trans_a ? at[0] : k};
   seer_expr b_at[2] = {trans_b ? at[1] : k, trans_b ? k : at[1]};
-  seer_expr product = seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load(emit, node, 0, a_at),
-      seer_emit_load(emit, node, 1, b_at));
+  seer_expr of_a = seer_emit_load(emit, node, 0, a_at), of_b = seer_emit_load(emit, node, 1, b_at);
+  seer_expr product = seer_op_product(emit, node, of_a, of_b);
   if (!has_epilogue) {
     seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM, product);
     return SEER_OK;
@@ -247,7 +247,7 @@ static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
   seer_expr of_b = seer_emit_load(emit, node, 1, b_at), of_a = seer_emit_load(emit, node, 0, a_at);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM,
       is_integer(node) ? seer_op_wide_product(emit, of_a, of_b)
-                       : seer_op_2(emit, SEER_EXPR_MUL, of_a, of_b));
+                       : seer_op_product(emit, node, of_a, of_b));
   return SEER_OK;
 }
 

@@ -275,6 +275,14 @@ seer_expr seer_op_saturate(seer_emit *emit, seer_dtype dtype, seer_expr e) {
   return seer_expr_cast(&emit->dag->expr, dtype, e);
 }
 
+seer_expr seer_op_product(seer_emit *emit, const seer_node *node, seer_expr a, seer_expr b) {
+  if (*seer_node_attr_s(node, SEER_OP_PRODUCTS, "")) {
+    a = seer_op_1(emit, SEER_EXPR_TF32, a);
+    b = seer_op_1(emit, SEER_EXPR_TF32, b);
+  }
+  return seer_op_2(emit, SEER_EXPR_MUL, a, b);
+}
+
 seer_expr seer_op_wide_product(seer_emit *emit, seer_expr a, seer_expr b) {
   return seer_op_2(emit, SEER_EXPR_MUL, seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I32, a),
       seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I32, b));

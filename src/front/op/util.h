@@ -88,6 +88,10 @@ static inline seer_expr seer_op_1(seer_emit *emit, seer_expr_op op, seer_expr a)
   return seer_expr_unary(&emit->dag->expr, op, a);
 }
 seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e);
+// The attribute of products that says what they round their operands to (width/tf32.c).
+#define SEER_OP_PRODUCTS "products"
+// a * b, of operands of f32 that `node` multiplies, rounded where it says so.
+seer_expr seer_op_product(seer_emit *emit, const seer_node *node, seer_expr a, seer_expr b);
 // a * b, each widened to i32.
 seer_expr seer_op_wide_product(seer_emit *emit, seer_expr a, seer_expr b);
 // A literal of what numbers of `dtype` are computed in, saturated.

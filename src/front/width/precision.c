@@ -1,9 +1,9 @@
-// precision.c - with --precision bf16 or f16: products of numbers of that type, with sums in f32.
-// The operands of Conv, ConvTranspose, Gemm and MatMul, and so of all that is made of these, are
-// rounded to it: constants here, once; what runs computes by a Cast, which joins the kernel that
-// makes the value, or, where only products read the rounded one, theirs. A value that nobody but
-// products, elementwise operators and what moves elements reads is read rounded by all of them, so
-// that it lies in memory between kernels in the narrow type:
+// precision.c - with --precision tf32 products say so (tf32.c); with bf16 or f16: products of
+// numbers of that type, with sums in f32. The operands of Conv, ConvTranspose, Gemm and MatMul, and
+// so of all that is made of these, are rounded to it: constants here, once; what runs computes by a
+// Cast, which joins the kernel that makes the value, or, where only products read the rounded one,
+// theirs. A value that nobody but products, elementwise operators and what moves elements reads is
+// read rounded by all of them, so that it lies in memory between kernels in the narrow type:
 //   x f32 = Relu(...)                        x f32 = Relu(...)
 //   y f32 = Conv(x, w f32)          ->       x.bf16 = Cast(x)
 //   z f32 = Add(x, y)                        y f32 = Conv(x.bf16, w.bf16)
@@ -18,6 +18,7 @@
 
 #include "front/onnx/dtype.h"
 #include "front/pass/pass.h"
+#include "front/width/tf32.h"
 
 typedef struct {
   seer_graph *graph;
@@ -190,20 +191,7 @@ static void round_all(narrower *n) {
   }
 }
 
-seer_status seer_front_precision(const seer_context *context, seer_dtype *out_dtype) {
-  const char *word = seer_context_str(context, SEER_OPT_PRECISION);
-  if (seer_dtype_parse(word, out_dtype)) return SEER_OK;
-  *out_dtype = SEER_DTYPE_F32;
-  return SEER_FAIL(INVALID,
-      "option 'precision' is '%s', which only the commands compile and tune can choose: it must be "
-      "f32, bf16 or f16 here",
-      word);
-}
-
-static seer_status run(const seer_context *context, seer_graph *graph) {
-  seer_dtype dtype;
-  SEER_TRY(seer_front_precision(context, &dtype));
-  if (dtype == SEER_DTYPE_F32) return SEER_OK;
+static void narrow_products(seer_graph *graph, seer_dtype dtype) {
   seer_arena *scratch = seer_arena_create("precision");
   narrower n = {graph, seer_graph_index_uses(graph, scratch), dtype,
       SEER_NEW_ARRAY(scratch, bool, graph->n_node), SEER_NEW_ARRAY(scratch, bool, graph->n_value),
@@ -214,8 +202,54 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   find_readable(&n);
   round_all(&n);
   seer_arena_destroy(scratch);
+}
+
+static void mark_products(seer_graph *graph) {
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    seer_node *node = &graph->node[k];
+    if (is_product(graph, node) && seer_front_multiplies_by_warps(graph, node))
+      seer_front_mark_tf32(graph, node);
+  }
+}
+
+// ---- which
+
+seer_status seer_front_precision(const seer_context *context, seer_precision *out) {
+  const char *word = seer_context_str(context, SEER_OPT_PRECISION);
+  if (seer_precision_parse(word, out)) return SEER_OK;
+  *out = SEER_PRECISION_F32;
+  return SEER_FAIL(INVALID,
+      "option 'precision' is '%s', which only the commands compile and tune can choose: it must be "
+      "f32, bf16, f16 or tf32 here",
+      word);
+}
+
+seer_status seer_front_check_precision(const seer_context *context) {
+  seer_precision precision;
+  const char *word = seer_context_str(context, SEER_OPT_PRECISION);
+  if (!seer_precision_parse(word, &precision)) return SEER_OK;
+  return seer_precision_check(precision, seer_context_target(context));
+}
+
+static seer_status run(const seer_context *context, seer_graph *graph) {
+  seer_precision precision;
+  SEER_TRY(seer_front_precision(context, &precision));
+  switch (precision) {
+    case SEER_PRECISION_BF16:
+      narrow_products(graph, SEER_DTYPE_BF16);
+      break;
+    case SEER_PRECISION_F16:
+      narrow_products(graph, SEER_DTYPE_F16);
+      break;
+    case SEER_PRECISION_TF32:
+      mark_products(graph);
+      break;
+    case SEER_PRECISION_F32:
+    case SEER_PRECISION_COUNT:
+      break;
+  }
   return SEER_OK;
 }
 
 const seer_pass_desc seer_pass_precision = {
-    "precision", "operands of products in the type of --precision", run};
+    "precision", "operands of products rounded as --precision says", run};

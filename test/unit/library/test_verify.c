@@ -135,7 +135,7 @@ static void test_unseen(void **state) {
   assert_int_equal(verdict.n_judged, 0);
 }
 
-static double tolerance_with(const char *graph_text, seer_dtype products) {
+static double tolerance_with(const char *graph_text, seer_precision products) {
   seer_graph *graph;
   must(seer_graph_parse("test", graph_text, strlen(graph_text), arena, &graph));
   must(seer_front_resolve(graph, "", NULL));
@@ -143,7 +143,7 @@ static double tolerance_with(const char *graph_text, seer_dtype products) {
 }
 
 static double tolerance_of(const char *graph_text) {
-  return tolerance_with(graph_text, SEER_DTYPE_F32);
+  return tolerance_with(graph_text, SEER_PRECISION_F32);
 }
 
 // What is made of a product whose operands were rounded; of nothing else.
@@ -156,9 +156,10 @@ static void test_tolerance_follows_products(void **state) {
       "graph \"g\" {\n  input %x f32[4]\n  %y f32 = Tanh \"t\" v13 (%x)\n  output %y\n}\n";
   double wide = tolerance_of(product);
   assert_true(wide == tolerance_of(other));
-  assert_true(wide == tolerance_with(other, SEER_DTYPE_BF16));
-  assert_true(tolerance_with(product, SEER_DTYPE_BF16) == 16.0 / 256);
-  assert_true(tolerance_with(product, SEER_DTYPE_F16) == 16.0 / 2048);
+  assert_true(wide == tolerance_with(other, SEER_PRECISION_BF16));
+  assert_true(tolerance_with(product, SEER_PRECISION_BF16) == 16.0 / 256);
+  assert_true(tolerance_with(product, SEER_PRECISION_F16) == 16.0 / 2048);
+  assert_true(tolerance_with(product, SEER_PRECISION_TF32) == 16.0 / 2048);
 }
 
 // Of many, one behind the other, as their square root.
@@ -171,8 +172,8 @@ static void test_tolerance_of_many_products(void **state) {
     n += snprintf(many + n, sizeof many - (size_t)n,
         "  %%x%d f32 = MatMul \"\" v13 (%%x%d, %%x%d)\n", k + 1, k, k);
   snprintf(many + n, sizeof many - (size_t)n, "  output %%x%d\n}\n", N);
-  assert_true(tolerance_with(many, SEER_DTYPE_BF16) == 4.0 * 8 / 256);
-  assert_true(tolerance_with(many, SEER_DTYPE_F16) == 4.0 * 8 / 2048);
+  assert_true(tolerance_with(many, SEER_PRECISION_BF16) == 4.0 * 8 / 256);
+  assert_true(tolerance_with(many, SEER_PRECISION_F16) == 4.0 * 8 / 2048);
   assert_true(tolerance_of(many) == 1e-3);
 }
 
