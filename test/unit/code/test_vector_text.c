@@ -175,7 +175,8 @@ static void every_instruction_is_text(void **state) {
   expect_ok(seer_vec_eval(code, vector_code_data(w.loop, w.arena), NULL), text);
   bool met[SEER_VEC_OP_COUNT] = {false};
   for (uint32_t i = 1; i < code->n; i++) met[code->node[i].op] = true;
-  met[SEER_VEC_ITEM] = met[SEER_VEC_BARRIER] = true;  // of block programs: test_vector_items.c
+  // Of block programs: test_vector_items.c.
+  met[SEER_VEC_ITEM] = met[SEER_VEC_BARRIER] = met[SEER_VEC_COPY] = met[SEER_VEC_ARRIVE] = true;
   met[SEER_VEC_MMA] = true;  // test_mma.c
   for (uint32_t op = 0; op < SEER_VEC_OP_COUNT; op++) {
     if (!met[op]) fail_msg("no %s", seer_vec_ops[op].text);
