@@ -12,6 +12,8 @@
 
 #include <math.h>
 
+#include "space/warps.h"
+
 #define OTHER_PIPES 2.0  // of the FMA pipes' operations: what all vector pipes start in a cycle
 #define SPECIAL_FMAS 4.0  // of exp, tanh, ...: a polynomial of that degree is wrong in f32
 // Smaller weights may lie among what stays (biases); larger ones are packed, and timed cold.
@@ -87,12 +89,6 @@ static bool is_product(seer_expr_op op) {
   return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4 || seer_expr_is_dot2(op);
 }
 
-static bool is_of_tf32(const seer_dag *dag, const seer_expr_node *node) {
-  return node->op == SEER_EXPR_MUL &&
-      seer_expr_at(&dag->expr, node->arg[0])->op == SEER_EXPR_TF32 &&
-      seer_expr_at(&dag->expr, node->arg[1])->op == SEER_EXPR_TF32;
-}
-
 // Of a product's time that by matrices: an instruction does in 16 cycles what 256 of vectors of 16
 // lanes do, of which two start in a cycle.
 #define MATRIX_SHARE 0.125
@@ -104,7 +100,7 @@ static double product_lanes(const counter *c, const seer_expr_node *node) {
   bool is_of_bytes = node->op == SEER_EXPR_DOT4 || (!is_float && lanes <= 0.25);
   bool is_of_halves = seer_expr_is_dot2((seer_expr_op)node->op) || (is_float && lanes <= 0.5);
   if (is_of_bytes) return lanes * c->byte_share;
-  if (is_of_tf32(c->dag, node)) return lanes * c->tf32_share;
+  if (seer_warps_is_of_tf32(&c->dag->expr, node)) return lanes * c->tf32_share;
   return is_of_halves ? lanes * c->half_share : lanes;
 }
 

@@ -1,8 +1,10 @@
 // warps.c - see warps.h.
 #include "space/warps.h"
 
-static bool is_tf32(const seer_expr_pool *pool, seer_expr e) {
-  return seer_expr_at(pool, e)->op == SEER_EXPR_TF32;
+bool seer_warps_is_of_tf32(const seer_expr_pool *pool, const seer_expr_node *product) {
+  return product->op == SEER_EXPR_MUL &&
+      seer_expr_at(pool, product->arg[0])->op == SEER_EXPR_TF32 &&
+      seer_expr_at(pool, product->arg[1])->op == SEER_EXPR_TF32;
 }
 
 seer_warps_type seer_warps_type_of_product(
@@ -11,9 +13,7 @@ seer_warps_type seer_warps_type_of_product(
   for (uint32_t k = 0; k < 2; k++) out_factor[k] = node->arg[k];
   if (node->op == SEER_EXPR_DOT2) return SEER_WARPS_BF16;
   if (node->op == SEER_EXPR_DOT2_F16) return SEER_WARPS_F16;
-  bool is_of_tf32 =
-      node->op == SEER_EXPR_MUL && is_tf32(pool, node->arg[0]) && is_tf32(pool, node->arg[1]);
-  if (!is_of_tf32) return SEER_WARPS_NONE;
+  if (!seer_warps_is_of_tf32(pool, node)) return SEER_WARPS_NONE;
   for (uint32_t k = 0; k < 2; k++) out_factor[k] = seer_expr_at(pool, out_factor[k])->arg[0];
   return SEER_WARPS_TF32;
 }

@@ -29,6 +29,8 @@
 // TF32. NONE: it is none that warps multiply, or the target has no such instruction.
 typedef enum { SEER_WARPS_NONE, SEER_WARPS_BF16, SEER_WARPS_F16, SEER_WARPS_TF32 } seer_warps_type;
 
+// Whether a node is a product of two numbers that are rounded to TF32.
+bool seer_warps_is_of_tf32(const seer_expr_pool *pool, const seer_expr_node *product);
 // Of an expression by itself: dot2(a, b), dot2_f16(a, b), tf32(a) * tf32(b).
 //   out_factor  a and b: words
 seer_warps_type seer_warps_type_of_product(

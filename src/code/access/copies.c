@@ -9,6 +9,7 @@
 typedef struct {
   seer_vec_code *code;
   uint32_t *n_uses;  // by instruction
+  uint32_t *block, n_block;  // by instruction: the number of its block, once it has been passed
   bool has_copies;
 } copier;
 
@@ -34,24 +35,20 @@ static void count_uses(copier *c, const seer_vec_phase *phase, seer_arena *arena
   }
 }
 
-static bool is_in(const copier *c, seer_vec_block block, uint32_t value) {
-  for (uint32_t id = block.first; id != 0; id = c->code->node[id].next)
-    if (id == value) return true;
-  return false;
-}
-
-static bool is_copy(const copier *c, seer_vec_block block, const seer_vec_node *node) {
+static bool is_copy(const copier *c, uint32_t block, const seer_vec_node *node) {
   if (node->op != SEER_VEC_STORE || node->buf == SEER_VEC_NO_BUF) return false;
   if (!c->code->loop->buf[node->buf].is_late || c->n_uses[node->arg[1].i] != 1) return false;
   uint32_t n_bytes = seer_vec_access_bytes(c->code, node);
   if (node->align != 0 && node->align < n_bytes) return false;
-  return seer_vec_is_copied(c->code, node->arg[1]) && is_in(c, block, node->arg[1].i);
+  return seer_vec_is_copied(c->code, node->arg[1]) && c->block[node->arg[1].i] == block;
 }
 
 static void make_copies(copier *c, seer_vec_block block) {
+  uint32_t own = ++c->n_block;
   for (uint32_t id = block.first; id != 0; id = c->code->node[id].next) {
     seer_vec_node *node = &c->code->node[id];
-    if (is_copy(c, block, node)) {
+    c->block[id] = own;
+    if (is_copy(c, own, node)) {
       node->op = SEER_VEC_COPY;
       c->has_copies = true;
     }
@@ -80,10 +77,19 @@ static void add_arrivals(copier *c, seer_vec_phase *phase, uint32_t owner, uint3
   seer_arena_destroy(arena);
 }
 
+static bool has_late_memory(const seer_loop *loop) {
+  for (uint32_t b = 0; b < loop->n_buf; b++)
+    if (loop->buf[b].is_late) return true;
+  return false;
+}
+
 void seer_gen_make_copies(seer_vec_code *code) {
+  if (!has_late_memory(code->loop)) return;
   seer_arena *arena = seer_arena_create("copies");
   for (uint32_t p = 0; p < code->n_phase; p++) {
-    copier c = {.code = code, .n_uses = SEER_NEW_ARRAY(arena, uint32_t, code->n)};
+    copier c = {.code = code,
+        .n_uses = SEER_NEW_ARRAY(arena, uint32_t, code->n),
+        .block = SEER_NEW_ARRAY(arena, uint32_t, code->n)};
     count_uses(&c, &code->phase[p], arena);
     make_copies(&c, code->phase[p].body);
     if (c.has_copies) add_arrivals(&c, &code->phase[p], 0, 0);

@@ -201,11 +201,6 @@ static bool is_taken_apart(spreader *p, uint32_t id) {
   return node->elem == SEER_VEC_F32 && p->s->fact[node->arg[0].i].is_read_only;
 }
 
-// Whether items differ in the mask of an access.
-static bool has_spread_mask(const spreader *p, const seer_vec_node *node) {
-  return node->op == SEER_VEC_LOAD_MASKED && is_spread(p, node->arg[1]);
-}
-
 static bool access(spreader *p, uint32_t id) {
   const seer_vec_node *node = &p->s->code->node[id];
   bool is_store = node->op == SEER_VEC_STORE;
@@ -215,8 +210,8 @@ static bool access(spreader *p, uint32_t id) {
     return access_variable(p, id, slot, where);
   if (seer_source_is_of_group(p->s, node->arg[0])) return false;
   if (is_store && step_of(p, node->arg[1]) != 0) return false;
-  bool is_masked =
-      has_spread_mask(p, node) || (node->op == SEER_VEC_LOAD_MASKED && is_spread(p, node->arg[2]));
+  bool is_masked = node->op == SEER_VEC_LOAD_MASKED &&
+      (is_spread(p, node->arg[1]) || is_spread(p, node->arg[2]));
   if (step == 0 && !is_masked) return !is_store || !is_spread(p, node->arg[1]);
   p->s->fact[id].is_spread = true;
   p->s->fact[id].apart = step;

@@ -88,6 +88,11 @@ static const char *otherwise(seer_source *s, seer_vec v) {
   return seer_source_lanes(s, type_name(s, node), one, node->lanes);
 }
 
+// Of a LOAD_MASKED of an item: all its lanes have one.
+static seer_vec condition_of(const seer_source *s, const seer_vec_node *load) {
+  return load->lanes > 1 ? seer_source_at(s, load->arg[1])->arg[0] : load->arg[1];
+}
+
 // What is accessed for items that `mask` has only; NULL: for all of them.
 static const char *load_items(
     seer_source *s, const char *pointer, int64_t apart, const char *mask) {
@@ -134,8 +139,7 @@ static void put_store_spread(seer_source *s, const seer_vec_node *node) {
 static const char *load_spread(seer_source *s, const seer_vec_node *node, const char *pointer) {
   int64_t apart = s->fact[node - s->code->node].apart;
   if (node->op == SEER_VEC_LOAD) return load_items(s, pointer, apart, s->mask);
-  seer_vec cond = node->arg[1];
-  if (node->lanes > 1) cond = seer_source_at(s, cond)->arg[0];
+  seer_vec cond = condition_of(s, node);
   bool is_one = !s->fact[cond.i].is_spread;
   const char *mask = seer_source_operand(s, cond), *all, *no = otherwise(s, node->arg[2]);
   const char *some = is_one ? s->mask
@@ -168,12 +172,10 @@ static const char *load(seer_source *s, const seer_vec_node *node) {
   const char *word = access_word(s, "LOAD", node->arg[0]);
   if (node->op == SEER_VEC_LOAD)
     return seer_arena_printf(s->arena, "%s(%s, %u, %s)", word, type, align, pointer);
-  if (s->dialect->frame) {
-    const seer_vec_node *mask = seer_source_at(s, node->arg[1]);
+  if (s->dialect->frame)
     return seer_arena_printf(s->arena, "%s ? %s(%s, %u, %s) : %s",
-        seer_source_operand(s, node->lanes > 1 ? mask->arg[0] : node->arg[1]), word, type, align,
-        pointer, otherwise(s, node->arg[2]));
-  }
+        seer_source_operand(s, condition_of(s, node)), word, type, align, pointer,
+        otherwise(s, node->arg[2]));
   uint32_t bits = seer_vec_elem_bits[node->elem];
   return seer_arena_printf(s->arena, "load_masked_%s(%s, %s, %s)", type, pointer,
       seer_source_mask(s, node->arg[1], bits), seer_source_operand(s, node->arg[2]));
@@ -213,10 +215,9 @@ static void put_store(seer_source *s, const seer_vec_node *node) {
 static void put_copy(seer_source *s, const seer_vec_node *node) {
   const seer_vec_node *load = seer_source_at(s, node->arg[1]);
   bool is_masked = load->op == SEER_VEC_LOAD_MASKED;
-  const seer_vec_node *mask = is_masked ? seer_source_at(s, load->arg[1]) : NULL;
   seer_text_printf(s->text, "COPY(%u, %s, %s, %s);\n", seer_vec_access_bytes(s->code, node),
       seer_source_pointer(s, node->arg[0]), seer_source_pointer(s, load->arg[0]),
-      is_masked ? seer_source_operand(s, load->lanes > 1 ? mask->arg[0] : load->arg[1]) : "1");
+      is_masked ? seer_source_operand(s, condition_of(s, load)) : "1");
 }
 
 // ---- values

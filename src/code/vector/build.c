@@ -298,12 +298,15 @@ seer_vec seer_vec_mma(
   return append(b, &node);
 }
 
-bool seer_vec_has_copies(const seer_vec_code *code) {
+static bool has_op(const seer_vec_code *code, seer_vec_op op) {
   for (uint32_t i = 1; i < code->n; i++) {
-    if (code->node[i].op == SEER_VEC_COPY) return true;
+    if (code->node[i].op == op) return true;
   }
   return false;
 }
+
+bool seer_vec_has_copies(const seer_vec_code *code) { return has_op(code, SEER_VEC_COPY); }
+bool seer_vec_has_mma(const seer_vec_code *code) { return has_op(code, SEER_VEC_MMA); }
 
 bool seer_vec_is_copied(const seer_vec_code *code, seer_vec value) {
   const seer_vec_node *load = seer_vec_at(code, value);
@@ -316,13 +319,6 @@ bool seer_vec_is_copied(const seer_vec_code *code, seer_vec value) {
   uint64_t otherwise;
   bool is_one = load->lanes == 1 || seer_vec_at(code, load->arg[1])->op == SEER_VEC_SPLAT;
   return is_one && seer_vec_const_bits(code, load->arg[2], &otherwise) && otherwise == 0;
-}
-
-bool seer_vec_has_mma(const seer_vec_code *code) {
-  for (uint32_t id = 1; id < code->n; id++) {
-    if (code->node[id].op == SEER_VEC_MMA) return true;
-  }
-  return false;
 }
 
 seer_vec seer_vec_part(seer_vec_builder *b) {

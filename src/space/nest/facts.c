@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "space/nest/internal.h"
+#include "space/warps.h"
 
 // Operators on integers that round an f32 (code/gen/small.c): to f16 it is an instruction, of two
 // steps, wherever it matters. 0: the type is no narrow float.
@@ -159,13 +160,6 @@ static void count_ops(
   }
 }
 
-// Of two numbers that are rounded to TF32.
-static bool is_of_tf32(const seer_expr_pool *pool, const seer_expr_node *product) {
-  return product->op == SEER_EXPR_MUL &&
-      seer_expr_at(pool, product->arg[0])->op == SEER_EXPR_TF32 &&
-      seer_expr_at(pool, product->arg[1])->op == SEER_EXPR_TF32;
-}
-
 static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_arena *arena) {
   const seer_dag_stage *stage = &dag->stage[s];
   float leaves;
@@ -178,7 +172,7 @@ static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_a
   bool is_sum = stage->combiner == SEER_COMBINE_SUM;
   fact->is_real = seer_dtype_is_float((seer_dtype)top->dtype);
   fact->is_product_sum = is_sum && fact->is_real && top->op == SEER_EXPR_MUL;
-  fact->is_of_tf32 = fact->is_product_sum && is_of_tf32(&dag->expr, top);
+  fact->is_of_tf32 = fact->is_product_sum && seer_warps_is_of_tf32(&dag->expr, top);
   // Each factor is rounded once for all products that it is in: whoever counts accesses counts it.
   if (fact->is_of_tf32) fact->ops.rounding -= 2 * SEER_NEST_TF32_ROUNDING;
   fact->is_dot_sum =
